@@ -1,0 +1,154 @@
+"""The rules of betting between two players: one state machine for limit and no-limit, antes and blinds.
+
+It knows nothing of cards. Amounts are whole chips. "Spent" is what a player has put into the pot since the hand began,
+antes and blinds included, and a raise is named by the total that its player has then spent, as in the ACPC notation
+``r200``.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from equipoise.errors import EquipoiseError
+
+FOLD = 0
+CALL = 1  # also a check
+RAISE = 2  # RAISE + k is the k-th of `raise_totals`; a limit game has one
+
+
+@dataclass(frozen=True, kw_only=True)
+class BettingRound:
+    """One round: who opens it, how many bets and raises it may hold and, in a limit game, their size."""
+
+    first_player: int = 0
+    max_raises: int | None = None
+    bet_size: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BettingRules:
+    """Antes or blinds, the stacks they come out of, and the rounds. A game is no-limit where bets have no size."""
+
+    blinds: tuple[int, int]
+    rounds: tuple[BettingRound, ...]
+    stack: int | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.blinds) < 0 or max(self.blinds) < 1:
+            raise EquipoiseError(f"blinds {self.blinds} must not be negative, and one must be at least 1 chip")
+        if self.stack is not None and self.stack < max(self.blinds):
+            raise EquipoiseError(f"a stack of {self.stack} chips is less than the blind or ante of {max(self.blinds)}")
+        if self.stack is None and any(betting.bet_size is None for betting in self.rounds):
+            raise EquipoiseError("a no-limit game needs a stack: give stack=N")
+
+    def start(self) -> "BettingState":
+        """Return the state before the first action."""
+        return BettingState(
+            round=0,
+            player=self.rounds[0].first_player,
+            spent=self.blinds,
+            actions_in_round=0,
+            raises_in_round=0,
+            min_raise=max(self.blinds),
+            folded=-1,
+            finished=False,
+            text="",
+        )
+
+
+class BettingState(NamedTuple):
+    """All that the betting has come to. ``finished`` with ``folded == -1`` is a showdown."""
+
+    round: int
+    player: int
+    spent: tuple[int, int]
+    actions_in_round: int
+    raises_in_round: int
+    min_raise: int
+    folded: int
+    finished: bool
+    text: str
+
+    def to_call(self) -> int:
+        """Return how many chips the acting player must add to stay in."""
+        return max(self.spent) - self.spent[self.player]
+
+    def pot_share_at_risk(self) -> int:
+        """Return what the loser of the hand pays: the smaller of the two amounts spent."""
+        return min(self.spent)
+
+
+def legal_actions(rules: BettingRules, state: BettingState) -> list[int]:
+    """Return FOLD (only when facing a bet), CALL, then the raises from smallest to largest."""
+    actions = [FOLD, CALL] if state.to_call() > 0 else [CALL]
+    actions.extend(range(RAISE, RAISE + len(raise_totals(rules, state))))
+    return actions
+
+
+def raise_totals(rules: BettingRules, state: BettingState) -> list[int]:
+    """Return the totals that the acting player may raise to, smallest first."""
+    betting = rules.rounds[state.round]
+    if betting.max_raises is not None and state.raises_in_round >= betting.max_raises:
+        return []
+    highest = max(state.spent)
+    if betting.bet_size is not None:
+        total = highest + betting.bet_size
+        if rules.stack is None or total <= rules.stack:
+            return [total]
+        return [rules.stack] if highest < rules.stack else []
+    assert rules.stack is not None
+    if highest >= rules.stack:
+        return []
+    # A raise adds at least as much as the last one did; an all-in for less is always allowed.
+    smallest = min(highest + state.min_raise, rules.stack)
+    return list(range(smallest, rules.stack + 1))
+
+
+def apply_action(rules: BettingRules, state: BettingState, action: int) -> BettingState:
+    """Return the state after a legal ``action``."""
+    player = state.player
+    opponent = 1 - player
+    if action == FOLD:
+        return state._replace(folded=player, finished=True, text=state.text + "f")
+    highest = max(state.spent)
+    if action == CALL:
+        spent = (highest, highest)
+        text = state.text + "c"
+        all_in = rules.stack is not None and highest >= rules.stack
+        # The opening check leaves the opponent an action; any later call or check closes the round.
+        if state.actions_in_round == 0 and not all_in:
+            return state._replace(player=opponent, spent=spent, actions_in_round=1, text=text)
+        last_round = state.round + 1 == len(rules.rounds)
+        if all_in or last_round:
+            return state._replace(spent=spent, finished=True, round=len(rules.rounds) - 1, text=text)
+        return state._replace(
+            round=state.round + 1,
+            player=rules.rounds[state.round + 1].first_player,
+            spent=spent,
+            actions_in_round=0,
+            raises_in_round=0,
+            min_raise=max(rules.blinds),
+            text=text + "/",
+        )
+    total = raise_totals(rules, state)[action - RAISE]
+    limit = rules.rounds[state.round].bet_size is not None
+    return state._replace(
+        player=opponent,
+        spent=(total, state.spent[1]) if player == 0 else (state.spent[0], total),
+        actions_in_round=state.actions_in_round + 1,
+        raises_in_round=state.raises_in_round + 1,
+        min_raise=max(state.min_raise, total - highest),
+        text=state.text + ("r" if limit else f"r{total}"),
+    )
+
+
+def action_name(rules: BettingRules, state: BettingState, action: int) -> str:
+    """Return the action in a poker player's words; amounts are totals spent, as in ``raise to 4``."""
+    facing = state.to_call() > 0
+    if action == FOLD:
+        return "fold"
+    if action == CALL:
+        return "call" if facing else "check"
+    word = "raise" if facing else "bet"
+    if rules.rounds[state.round].bet_size is not None:
+        return word
+    return f"{word} to {raise_totals(rules, state)[action - RAISE]}"

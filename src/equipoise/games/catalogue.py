@@ -1,0 +1,199 @@
+"""From a line of text to a game: names, parameters with their types and ranges, and what each game is.
+
+``load_game("nl_leduc(stack=5)")``, ``load_game("open_spiel:leduc_poker")``, ``load_game("efg:PATH")`` and
+``load_game("python:PATH")`` (a file that defines one subclass of :class:`~equipoise.games.game.Game`).
+"""
+
+import importlib.util
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from equipoise.errors import EquipoiseError, nearest
+from equipoise.games import bluff, goofspiel, poker
+from equipoise.games.game import Game
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One parameter of a game: how its text is read, and its default."""
+
+    name: str
+    default: str
+    meaning: str
+    read: Callable[[str], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A built-in game: its name, one line about it, its source and its parameters."""
+
+    name: str
+    about: str
+    source: str
+    parameters: tuple[Parameter, ...]
+    make: Callable[..., Game]
+
+    @property
+    def usage(self) -> str:
+        """Return the text that loads the game with its default parameters."""
+        values = ",".join(f"{parameter.name}={parameter.default}" for parameter in self.parameters)
+        return f"{self.name}({values})" if values else self.name
+
+
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,6}", text) or not low <= int(text) <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def _dice(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"([1-3])x([1-3])", text)
+    if match is None:
+        raise ValueError("the two players' dice as 1x1, 2x1, 1x2, 2x2, ... (up to 3 each)")
+    return int(match[1]), int(match[2])
+
+
+def _last_round(text: str) -> bool:
+    if text not in ("automatic", "played"):
+        raise ValueError("'automatic' or 'played'")
+    return text == "played"
+
+
+CATALOGUE: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            name="kuhn_poker",
+            about="three cards, one bet: the smallest game with bluffing",
+            source="Kuhn 1950",
+            parameters=(),
+            make=poker.kuhn_poker,
+        ),
+        Entry(
+            name="one_card_poker",
+            about="Kuhn poker with any number of cards",
+            source="Gordon 2005; Double Neural CFR 2019",
+            parameters=(Parameter(name="cards", default="5", meaning="cards in the deck", read=_integer(2, 1000)),),
+            make=lambda cards: poker.one_card_poker_game(cards),
+        ),
+        Entry(
+            name="leduc_poker",
+            about="six cards, two rounds, limit bets",
+            source="Southey et al. 2005; Deep CFR 2019",
+            parameters=(),
+            make=poker.leduc_poker,
+        ),
+        Entry(
+            name="nl_leduc",
+            about="Leduc with any whole bet up to all-in",
+            source="Double Neural CFR 2019, 2020",
+            parameters=(
+                Parameter(name="stack", default="5", meaning="chips a player, ante of 1 included", read=_integer(1, 60)),
+            ),
+            make=lambda stack: poker.nl_leduc(stack),
+        ),
+        Entry(
+            name="goofspiel",
+            about="secret bids for descending prizes, only the winner is announced",
+            source="Gibson et al. 2012",
+            parameters=(
+                Parameter(name="cards", default="6", meaning="cards a hand", read=_integer(1, 13)),
+                Parameter(
+                    name="last_round",
+                    default="automatic",
+                    meaning="whether the forced last bid is 'automatic' or 'played'",
+                    read=_last_round,
+                ),
+            ),
+            make=lambda cards, last_round: goofspiel.Goofspiel(cards, last_round),
+        ),
+        Entry(
+            name="bluff",
+            about="liar's dice with wild sixes, rounds until a player has no dice",
+            source="Gibson et al. 2012",
+            parameters=(Parameter(name="dice", default="1x1", meaning="dice of the two players", read=_dice),),
+            make=lambda dice: bluff.Bluff(dice),
+        ),
+    )
+}
+
+ADAPTERS = {
+    "open_spiel:NAME(...)": "any two-player zero-sum game of OpenSpiel (needs the extra 'spiel')",
+    "efg:PATH": "a Gambit .efg file",
+    "python:PATH": "a Python file that defines one subclass of equipoise.Game",
+}
+
+
+def load_game(text: str) -> Game:
+    """Return the game that ``text`` names, or raise :class:`EquipoiseError` saying what is wrong with it."""
+    text = text.strip()
+    scheme, _, rest = text.partition(":")
+    if rest and scheme == "open_spiel":
+        from equipoise.games.open_spiel import load_open_spiel
+
+        return load_open_spiel(rest)
+    if rest and scheme == "efg":
+        from equipoise.games.efg import load_efg
+
+        return load_efg(rest)
+    if rest and scheme == "python":
+        return _load_python_file(rest)
+    match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?", text)
+    if match is None:
+        raise EquipoiseError(f"'{text}' is not a game: write NAME or NAME(parameter=value,...), as in nl_leduc(stack=5)")
+    name, arguments = match[1], match[2] or ""
+    if name not in CATALOGUE:
+        hint = nearest(name, CATALOGUE)
+        raise EquipoiseError(f"unknown game '{name}'{hint or '; `equipoise games` lists them'}")
+    return _make(CATALOGUE[name], arguments)
+
+
+def _make(entry: Entry, arguments: str) -> Game:
+    known = {parameter.name: parameter for parameter in entry.parameters}
+    given: dict[str, str] = {}
+    for piece in filter(None, (piece.strip() for piece in arguments.split(","))):
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if not equals:
+            raise EquipoiseError(f"{entry.name}: '{piece}' is not a parameter; write it as name=value, as in {entry.usage}")
+        if key not in known:
+            wanted = f"; it has {', '.join(known)}" if known else "; it has none"
+            raise EquipoiseError(f"{entry.name} has no parameter '{key}'{nearest(key, known) or wanted}")
+        if key in given:
+            raise EquipoiseError(f"{entry.name}: parameter '{key}' is given twice")
+        given[key] = value
+    values = {}
+    for parameter in entry.parameters:
+        value = given.get(parameter.name, parameter.default)
+        try:
+            values[parameter.name] = parameter.read(value)
+        except ValueError as error:
+            raise EquipoiseError(f"{entry.name}: {parameter.name}={value} is not valid; give {error}") from None
+    return entry.make(**values)
+
+
+def _load_python_file(path: str) -> Game:
+    if not Path(path).is_file():
+        raise EquipoiseError(f"python:{path}: there is no such file")
+    spec = importlib.util.spec_from_file_location(f"equipoise_game_{Path(path).stem}", path)
+    if spec is None or spec.loader is None:
+        raise EquipoiseError(f"python:{path}: not a Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise EquipoiseError(f"python:{path}: {type(error).__name__}: {error}") from error
+    found = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Game) and value.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise EquipoiseError(f"python:{path}: the file must define one subclass of equipoise.Game; it has {len(found)}")
+    game: Game = found[0]()
+    return game

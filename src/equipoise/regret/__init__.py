@@ -1,0 +1,1 @@
+"""Regret matching and the update rules. Nothing here knows of sampling, tables or networks."""

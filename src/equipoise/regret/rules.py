@@ -1,0 +1,108 @@
+"""The update rules: all that CFR, CFR+, Linear CFR, Discounted CFR and Predictive CFR+ differ in.
+
+One formula (:func:`updated`) with coefficients that depend on the iteration t = 1, 2, ...:
+
+    new regret   = max(floor, keep * old regret + weight * increment),   keep by the sign of the old regret
+    strategy     = regret matching on (new regret + optimism * increment)
+    strategy sum = average_keep * old sum + average_weight * plan
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+from equipoise.compiled import inlined
+
+NO_FLOOR = -math.inf
+
+
+class Coefficients(NamedTuple):
+    """The numbers of one iteration's update."""
+
+    keep_positive: float = 1.0
+    keep_negative: float = 1.0
+    weight: float = 1.0
+    floor: float = NO_FLOOR
+    optimism: float = 0.0
+    average_keep: float = 1.0
+    average_weight: float = 1.0
+
+
+class Rule(Protocol):
+    """An update rule: a pure function from the iteration to the update's coefficients."""
+
+    paper: ClassVar[str]
+
+    def at(self, iteration: int) -> Coefficients:
+        """Return the coefficients of iteration 1, 2, ..."""
+
+
+@inlined
+def updated(old: float, increment: float, keep_positive: float, keep_negative: float, weight: float, floor: float) -> float:
+    """Return the regret after an increment."""
+    keep = keep_positive if old > 0.0 else keep_negative
+    return max(keep * old + weight * increment, floor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CFR:
+    """Counterfactual regret minimisation: regrets are summed, strategies averaged uniformly."""
+
+    paper: ClassVar[str] = "Zinkevich et al. 2007"
+
+    def at(self, iteration: int) -> Coefficients:
+        return Coefficients()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CFRPlus:
+    """CFR+: regrets never fall below zero, and iteration t counts t times in the average."""
+
+    paper: ClassVar[str] = "Tammelin 2014"
+
+    def at(self, iteration: int) -> Coefficients:
+        return Coefficients(floor=0.0, average_weight=float(iteration))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearCFR:
+    """Linear CFR: iteration t counts t times, in regret and in the average."""
+
+    paper: ClassVar[str] = "Brown and Sandholm 2019"
+
+    def at(self, iteration: int) -> Coefficients:
+        return Coefficients(weight=float(iteration), average_weight=float(iteration))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscountedCFR:
+    """Discounted CFR: old positive regret, old negative regret and old averages fade at rates of their own."""
+
+    paper: ClassVar[str] = "Brown and Sandholm 2019"
+    alpha: float = 1.5
+    beta: float = 0.0
+    gamma: float = 2.0
+
+    def at(self, iteration: int) -> Coefficients:
+        # The paper discounts after adding; discounting what iteration t - 1 left before adding gives the same strategies.
+        past = iteration - 1
+        return Coefficients(
+            keep_positive=_fading(past, self.alpha),
+            keep_negative=_fading(past, self.beta),
+            average_keep=(past / iteration) ** self.gamma,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictiveCFRPlus:
+    """Predictive CFR+: plays as if the last increment came once more; iteration t counts t^2 times in the average."""
+
+    paper: ClassVar[str] = "Farina et al. 2021"
+
+    def at(self, iteration: int) -> Coefficients:
+        return Coefficients(floor=0.0, optimism=1.0, average_weight=float(iteration) ** 2)
+
+
+def _fading(past: int, exponent: float) -> float:
+    power = float(past) ** exponent if past > 0 else 0.0
+    return power / (power + 1.0)

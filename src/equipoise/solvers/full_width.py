@@ -1,0 +1,187 @@
+"""Full-width CFR in all its variants: the loop.
+
+One iteration, for each player in turn (alternating) or for both at once (simultaneous):
+
+1. *gradient*: what each own sequence is worth against the opponent's plan (chance x opponent's reach x payoff);
+2. from the last infosets to the first, *regret*: an action's counterfactual value minus the infoset's, added under the
+   rule; *regret matching* gives the next strategy; the infoset's value is passed on to the sequence that led to it;
+3. from the first infosets to the last, *averaging*: the plan that was played goes into the strategy sum under the
+   rule's weight, and the new strategy's plan takes its place.
+
+Both tree forms go through the same kernel; they differ only in how step 1 is computed (see trees/payoffs.py).
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from equipoise.compiled import inlined, kernel_pair, prange, set_threads
+from equipoise.regret.matching import UNIFORM, match_block
+from equipoise.regret.rules import Rule, updated
+from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.treeplex import Float, Treeplex, normalised, write_plan
+
+Pair = tuple[Float, Float]
+
+
+@inlined
+def _regrets_of_block(
+    block: int, plex: Treeplex, rule: Float, gradient: Float, strategy: Float, regret_sum: Float, values: Float, totals: Float
+) -> None:
+    """Step 2 for one block: values, regret increments under the rule, and the next strategy."""
+    offset, actions, width = plex.block_offset[block], plex.block_actions[block], plex.block_width[block]
+    infoset = plex.block_infoset[block]
+    for j in range(width):
+        values[infoset + j] = 0.0
+    for action in range(actions):
+        start = offset + action * width
+        for j in range(width):
+            values[infoset + j] += strategy[start + j] * gradient[start + j]
+    for action in range(actions):
+        start = offset + action * width
+        for j in range(width):
+            increment = gradient[start + j] - values[infoset + j]
+            regret = updated(regret_sum[start + j], increment, rule[0], rule[1], rule[2], rule[3])
+            regret_sum[start + j] = regret
+            strategy[start + j] = regret + rule[4] * increment
+    match_block(strategy, offset, actions, width, totals, infoset, UNIFORM)
+
+
+@inlined
+def _average_block(block: int, plex: Treeplex, rule: Float, strategy: Float, plan: Float, strategy_sum: Float) -> None:
+    """Step 3 for one block: average the plan that was played, then write the plan of the next strategy."""
+    offset, actions, width = plex.block_offset[block], plex.block_actions[block], plex.block_width[block]
+    infoset = plex.block_infoset[block]
+    for action in range(actions):
+        start = offset + action * width
+        for j in range(width):
+            k = start + j
+            strategy_sum[k] = rule[5] * strategy_sum[k] + rule[6] * plan[k]
+            plan[k] = plan[plex.parent_sequence[infoset + j]] * strategy[k]
+
+
+def _iterate(
+    plexes: tuple[Treeplex, Treeplex],
+    payoffs: tuple[Payoffs, Payoffs],
+    rules: Float,
+    alternating: bool,
+    regret_sum: Pair,
+    strategy_sum: Pair,
+    strategy: Pair,
+    plan: Pair,
+    gradient: Pair,
+    values: Pair,
+    totals: Pair,
+) -> None:
+    """Run one iteration for each row of ``rules`` (an update rule's coefficients)."""
+    num_subgames = plexes[0].subgame_level.size - 1
+    subgame_values = np.zeros(num_subgames)
+    for iteration in range(rules.shape[0]):
+        rule = rules[iteration]
+        for turn in range(2 if alternating else 1):
+            first_player, end_player = (turn, turn + 1) if alternating else (0, 2)
+            for player in range(first_player, end_player):
+                plex = plexes[player]
+                for subgame in range(num_subgames):
+                    scale, shift = continuation(payoffs[player], subgame, subgame_values)
+                    chunks = payoffs[player].subgame_chunk
+                    for chunk in prange(chunks[subgame], chunks[subgame + 1]):
+                        gradient_chunk(payoffs[player], chunk, scale, shift, plan[1 - player], gradient[player])
+                    for level in range(plex.subgame_level[subgame + 1] - 1, plex.subgame_level[subgame] - 1, -1):
+                        first, last = plex.level_start[level], plex.level_start[level + 1]
+                        for block in prange(first, last):
+                            _regrets_of_block(
+                                block,
+                                plex,
+                                rule,
+                                gradient[player],
+                                strategy[player],
+                                regret_sum[player],
+                                values[player],
+                                totals[player],
+                            )
+                        end = plex.block_infoset[last - 1] + plex.block_width[last - 1]
+                        for infoset in range(plex.block_infoset[first], end):
+                            gradient[player][plex.parent_sequence[infoset]] += values[player][infoset]
+                    subgame_values[subgame] = gradient[player][subgame]
+            for player in range(first_player, end_player):
+                plex = plexes[player]
+                for level in range(plex.level_start.size - 1):
+                    for block in prange(plex.level_start[level], plex.level_start[level + 1]):
+                        _average_block(block, plex, rule, strategy[player], plan[player], strategy_sum[player])
+
+
+_ITERATE = kernel_pair(_iterate)
+
+
+class FullWidthCFR:
+    """Tabular CFR over every history of a game; the update rule makes it CFR, CFR+, Linear, Discounted or Predictive."""
+
+    def __init__(
+        self,
+        form: SequenceForm,
+        rule: Rule,
+        *,
+        updates: Literal["alternating", "simultaneous"] = "alternating",
+        threads: int = 1,
+    ) -> None:
+        self.form = form
+        self.rule = rule
+        self.updates = updates
+        self.threads = threads
+        self.iteration = 0
+        self.regret_sum = self._zeros("num_sequences")
+        self.strategy_sum = self._zeros("num_sequences")
+        self._gradient = self._zeros("num_sequences")
+        self._values = self._zeros("num_infosets")
+        self._totals = self._zeros("num_infosets")
+        self._plan = self._zeros("num_sequences")
+        first, second = form.treeplexes
+        self.strategy = (first.uniform_strategy(), second.uniform_strategy())
+        self._write_plans()
+
+    def run(self, iterations: int) -> None:
+        """Run some iterations; where a long run is cut into calls makes no difference to its result."""
+        rules = np.array([self.rule.at(self.iteration + step + 1) for step in range(iterations)])
+        if self.threads > 1:
+            set_threads(self.threads)
+        _ITERATE[self.threads > 1](
+            self.form.treeplexes,
+            self.form.payoffs,
+            rules.reshape(iterations, -1),
+            self.updates == "alternating",
+            self.regret_sum,
+            self.strategy_sum,
+            self.strategy,
+            self._plan,
+            self._gradient,
+            self._values,
+            self._totals,
+        )
+        self.iteration += iterations
+
+    def average_strategy(self) -> Pair:
+        """Return the average strategy: the one that converges to equilibrium."""
+        first, second = self.form.treeplexes
+        return normalised(first, self.strategy_sum[0]), normalised(second, self.strategy_sum[1])
+
+    def state(self) -> dict[str, Float]:
+        """Return all that the next iterations depend on."""
+        names = ("regret_sum", "strategy_sum", "strategy")
+        return {f"{name}_{player}": getattr(self, name)[player] for name in names for player in range(2)}
+
+    def restore(self, iteration: int, state: dict[str, Float]) -> None:
+        """Continue from a saved state, bit for bit."""
+        for name, array in self.state().items():
+            array[:] = state[name]
+        self.iteration = iteration
+        self._write_plans()
+
+    def _write_plans(self) -> None:
+        for player in range(2):
+            write_plan(self.form.treeplexes[player], self.strategy[player], self._plan[player])
+
+    def _zeros(self, size: str) -> Pair:
+        first, second = (np.zeros(getattr(plex, size)) for plex in self.form.treeplexes)
+        return first, second
