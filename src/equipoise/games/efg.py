@@ -5,17 +5,18 @@ outcomes at inner nodes, rationals and decimals. Numbers stay exact until a path
 Neither direction recurses, so depth is bounded by memory only.
 
 Gambit's labels are printable ASCII without spaces at the ends or twice in a row. What an infoset key has beyond that is
-written as ``\uXXXX`` and read back from it, so that Gambit opens what we write and we lose nothing.
+written as ``\u{XX}`` and read back from it, so that Gambit opens what we write and we lose nothing.
 """
 
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import TextIO
@@ -27,10 +28,11 @@ Payoffs = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """What the nodes of one infoset share: who acts, the infoset's key, the actions, and chance's probabilities."""
+class Infoset:
+    """What the nodes of one infoset share. Chance has infosets too; all ends of the game share one of no player."""
 
     player: int
+    number: int
     key: str = ""
     names: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = ()
@@ -38,11 +40,11 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class EfgGame(Game):
-    """A game tree from a file, as flat tables over nodes in the order of the file; node 0 is the root."""
+    """A game tree from a file, as tables over its nodes in the order of the file; node 0 is the root."""
 
     path: str
-    title: str
-    moves: tuple[Move, ...]
+    infosets: tuple[Infoset, ...]
+    infoset_of: tuple[int, ...]
     children: tuple[tuple[int, ...], ...]
     payoffs: tuple[float, ...]
 
@@ -64,9 +66,12 @@ class EfgState(State):
     game: EfgGame
     node: int
 
+    def _infoset(self) -> Infoset:
+        return self.game.infosets[self.game.infoset_of[self.node]]
+
     @property
     def player(self) -> int:
-        return self.game.moves[self.node].player
+        return self._infoset().player
 
     def actions(self) -> Sequence[int]:
         return range(len(self.game.children[self.node]))
@@ -75,74 +80,91 @@ class EfgState(State):
         return EfgState(self.game, self.game.children[self.node][action])
 
     def infoset_key(self) -> str:
-        return self.game.moves[self.node].key
+        return self._infoset().key
 
     def payoff(self) -> float:
         return self.game.payoffs[self.node]
 
     def chance_probabilities(self) -> Sequence[float]:
-        return self.game.moves[self.node].probabilities
+        return self._infoset().probabilities
 
     def action_name(self, action: int) -> str:
-        return self.game.moves[self.node].names[action]
+        return self._infoset().names[action]
 
 
 # A backslash escapes a quote and nothing else, as in Gambit; two backslashes are two. Possessive, so that an escaped
 # quote is never taken for the end of a string whose own end is missing.
 _TOKEN = re.compile(
     r"""\s*(?:"(?P<text>(?:[^"\\]++|\\"?)*+)"
-    | (?P<number>[+-]?(?:[0-9]+/[0-9]+ | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))
+    | (?P<number>[+-]?(?:[0-9]+/[0-9]+ | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?=[\s"{},]|\Z))
     | (?P<symbol>[{},]|[^\s"{},]+) | (?P<quote>") | (?P<end>\Z))""",
     re.VERBOSE,
 )
-_ESCAPED = re.compile(r'\\(?:(")|u([0-9a-f]{4})|U(00(?:0[0-9a-f]|10)[0-9a-f]{4}))')
+_ESCAPED = re.compile(r'\\(?:(")|u\{((?:10|[0-9a-f])?[0-9a-f]{1,4})\})')
 _UNSAFE = re.compile(r"[^ -~]|\\|\A | \Z|(?<= ) ")
 
 
 def _unescape(text: str) -> str:
-    return _ESCAPED.sub(lambda match: match[1] or chr(int(match[2] or match[3], 16)), text) if "\\" in text else text
+    return _ESCAPED.sub(lambda match: match[1] or chr(int(match[2], 16)), text)
 
 
 def _quote(text: str) -> str:
-    def code(match: re.Match[str]) -> str:
-        point = ord(match[0])
-        return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
-
-    return '"' + _UNSAFE.sub(code, text).replace('"', '\\"') + '"'
+    safe = _UNSAFE.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
+    return '"' + safe.replace('"', '\\"') + '"'
 
 
-class _Tokens:
-    """The file's text, one token at a time; ``kind`` is ``text``, ``number``, ``symbol`` or ``end``."""
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else f"{line[:37]}..."
+
+
+@lru_cache(maxsize=4096)
+def _fraction(word: str) -> Fraction | None:
+    """Return the number, if it can be worked with: Fraction spells out all the zeros of 1e-999999999."""
+    with suppress(ValueError, ZeroDivisionError):
+        if not re.search("[eE][+-]?[0-9]{4}", word) and abs(value := Fraction(word)) < 10**300:
+            return value
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _balance(payoffs: Payoffs) -> tuple[Fraction, bool]:
+    """Return the sum of two payoffs, and whether it is 0 but for rounding in the file."""
+    total = payoffs[0] + payoffs[1]
+    return total, abs(total) <= max(abs(payoffs[0]), abs(payoffs[1])) / 10**9
+
+
+class _Reader:
+    """The file's text one token at a time (``kind`` is text, number, symbol or end), and the grammar over it."""
 
     def __init__(self, path: str, text: str) -> None:
-        self.path, self._text = path, text
-        self._next = 0
+        self.path, self.source, self.position = path, text, 0
+        self.infosets: list[Infoset] = [Infoset(TERMINAL, 0)]
+        self.infoset_ids: dict[tuple[int, int], int] = {}
+        self.outcomes: dict[int, Payoffs] = {0: (Fraction(0), Fraction(0))}
         self.advance()
 
     def advance(self) -> None:
-        match = _TOKEN.match(self._text, self._next)
+        match = _TOKEN.match(self.source, self.position)
         assert match is not None and match.lastgroup is not None  # the pattern has a group for every character
         self.kind, self.value = match.lastgroup, match[match.lastgroup]
-        self.start, self._next = match.start(match.lastgroup), match.end()
+        self.start, self.position = match.start(match.lastgroup), match.end()
         if self.kind == "quote":
             raise self.error("a string is not closed; expected another double quote")
 
     def error(self, what: str, at: int | None = None) -> EquipoiseError:
-        position = self.start if at is None else at
-        # The end of the file is told by the line of the last token: the lines after it are empty.
-        line = self._text.count("\n", 0, min(position, len(self._text.rstrip()))) + 1
+        end = len(self.source.rstrip())  # an early end is told by the last line that has something on it
+        line = self.source.count("\n", 0, min(self.start if at is None else at, end)) + 1
         return EquipoiseError(f"{self.path}, line {line}: {what}")
 
     def unexpected(self, expected: str) -> EquipoiseError:
         if self.kind == "end":
             return self.error(f"unexpected end of the file; expected {expected}")
-        shown = " ".join(self.value.split())
-        shown = shown if len(shown) <= 40 else f"{shown[:37]}..."
-        return self.error(f"found {'the string ' if self.kind == 'text' else ''}'{shown}'; expected {expected}")
+        return self.error(f"found {'the string ' * (self.kind == 'text')}'{_short(self.value)}'; expected {expected}")
 
-    def take(self, kind: str, expected: str, *values: str) -> str:
-        """Return the token and go on, if it is of this kind and one of ``values``, where given."""
-        if self.kind != kind or (values and self.value not in values):
+    def take(self, kind: str, expected: str, pattern: str = "") -> str:
+        """Return the token and go on, if it is of this kind and pattern."""
+        if self.kind != kind or (pattern and not re.fullmatch(pattern, self.value)):
             raise self.unexpected(expected)
         value = self.value
         self.advance()
@@ -158,41 +180,143 @@ class _Tokens:
     def text(self, expected: str) -> str:
         return _unescape(self.take("text", f"{expected} in double quotes"))
 
+    def index(self, expected: str) -> int:
+        return int(self.take("number", f"{expected} (a whole number)", "[0-9]{1,18}"))
+
     def number(self, expected: str) -> Fraction:
-        at = self.start
-        word = self.take("number", expected)
-        try:
-            # Fraction would spell out the zeros of 1e-999999999, so what a float cannot hold is refused before.
-            if not 1 <= len(re.split("[eE][+-]?0*", word)[-1]) <= 400:
-                raise ValueError
-            value = Fraction(word)
-            float(value)
-        except (ValueError, ZeroDivisionError, OverflowError):
-            raise self.error(f"'{word[:40]}' is not a number that can be used; expected {expected}", at) from None
+        at, word = self.start, self.take("number", expected)
+        value = _fraction(word)
+        if value is None:
+            raise self.error(f"'{_short(word)}' is not a number that can be used; expected {expected}", at)
         return value
 
-    def index(self, expected: str) -> int:
-        if self.kind == "number" and not re.fullmatch("[0-9]{1,18}", self.value):
-            raise self.unexpected(f"{expected} (a whole number)")
-        return int(self.take("number", expected))
+    def game(self) -> EfgGame:
+        self.take("symbol", "a Gambit extensive-form game, which begins with EFG 2 R", "EFG")
+        self.take("number", "format version 2", "2")
+        self.take("symbol", "the number type R or D", "[RD]")
+        self.text("the game's title")
+        at, players = self.start, 0
+        self.take("symbol", "'{' and the players' names", "[{]")
+        while not self.accept("}"):
+            self.text("'}' or a player's name")
+            players += 1
+        if players != 2:
+            raise self.error(f"the game has {players} players; equipoise solves two-player games", at)
+        if self.kind == "text":  # the optional comment
+            self.advance()
+        return self.tree()
+
+    def tree(self) -> EfgGame:
+        infoset_of: list[int] = []
+        children: list[tuple[int, ...]] = []
+        payoffs: list[float] = []
+        # The path to the present node: each node with its number of actions, children so far, and payoffs up to it.
+        path: list[tuple[int, int, list[int], Payoffs]] = []
+        first: Fraction | None = None  # the sum of the payoffs at the first end
+        constant, unbalanced = True, None
+        while not infoset_of or path:
+            at, node = self.start, len(infoset_of)
+            kind = self.take("symbol", "a node: c (chance), p (player) or t (terminal)", "[cpt]")
+            self.text("the node's name")
+            infoset = 0 if kind == "t" else self.infoset(kind)
+            total = self.outcome()
+            if path:
+                path[-1][2].append(node)
+                before = path[-1][3]
+                total = (before[0] + total[0], before[1] + total[1]) if any(before) else total
+            infoset_of.append(infoset)
+            children.append(())
+            payoffs.append(float(total[0]) if kind == "t" else 0.0)
+            if kind != "t":
+                path.append((node, len(self.infosets[infoset].names), [], total))
+                continue
+            balance, is_zero = _balance(total)
+            first = balance if first is None else first
+            constant = constant and balance == first
+            unbalanced = unbalanced or (None if is_zero else (at, total))
+            while path and len(path[-1][2]) == path[-1][1]:
+                done, _, branches, _ = path.pop()
+                children[done] = tuple(branches)
+        if self.kind != "end":
+            raise self.unexpected("the end of the file, as the tree is complete")
+        if unbalanced is not None:
+            at, (mine, theirs) = unbalanced
+            sums = f"payoffs {float(mine):g} and {float(theirs):g} sum to {float(mine + theirs):g}"
+            sums += ", as at every end (a constant-sum game: subtract half of it from each payoff)" * constant
+            raise self.error(f"{sums}; equipoise solves zero-sum games, whose payoffs sum to 0", at)
+        return EfgGame(self.path, self.named(), tuple(infoset_of), tuple(children), tuple(payoffs))
+
+    def infoset(self, kind: str) -> int:
+        at = self.start
+        player = CHANCE if kind == "c" else self.index("the player's number") - 1
+        if kind == "p" and player not in (0, 1):
+            raise self.error(f"there is no player {player + 1}; expected player 1 or 2", at)
+        number = self.index("the infoset's number")
+        what = f"infoset {number} of {'chance' if kind == 'c' else f'player {player + 1}'}"
+        place = self.infoset_ids.setdefault((player, number), len(self.infosets))
+        if place == len(self.infosets):
+            self.infosets.append(Infoset(player, number))
+        known = self.infosets[place]
+        name = self.text("the infoset's name") if self.kind == "text" else ""
+        if not self.accept("{"):
+            if not known.names:
+                raise self.error(f"{what} has no definition; expected its actions in braces", at)
+            return place
+        names: list[str] = []
+        chances: list[Fraction] = []
+        while not names or not self.accept("}"):
+            names.append(self.text("'}' or an action's name" if names else "an action's name"))
+            if kind == "c":
+                chances.append(self.number(f"the probability of '{_short(names[-1])}'"))
+        total = sum(chances, Fraction(0))
+        if kind == "c" and (min(chances) < 0 or abs(total - 1) > Fraction(1, 10**6)):
+            wrong = "a negative probability" if min(chances) < 0 else f"probabilities of sum {float(total):.9g}"
+            raise self.error(f"{what} has {wrong}; expected numbers from 0 to 1 that sum to 1", at)
+        here = Infoset(player, number, known.key or name, tuple(names), tuple(float(chance) for chance in chances))
+        if known.names and len(known.names) != len(names):
+            counts = f"{len(names)} actions here and {len(known.names)} where it was defined"
+            raise self.error(f"{what} has {counts}; expected the same number", at)
+        if known.names and (known.names, known.probabilities) != (here.names, here.probabilities):
+            raise self.error(f"{what} was defined with other actions or probabilities; expected the same ones", at)
+        self.infosets[place] = here
+        return place
+
+    def outcome(self) -> Payoffs:
+        at, number = self.start, self.index("the outcome's number, 0 for none")
+        if self.kind == "text":
+            self.advance()
+        if not self.accept("{"):
+            if number not in self.outcomes:
+                raise self.error(f"outcome {number} has no definition; expected its payoffs in braces", at)
+            return self.outcomes[number]
+        values: list[Fraction] = []
+        while not self.accept("}"):
+            values.append(self.number("'}' or a payoff"))
+            self.accept(",")
+        if len(values) != 2:
+            raise self.error(f"outcome {number} has {len(values)} payoffs; expected 2, one for each player", at)
+        payoffs = values[0], values[1]
+        if self.outcomes.setdefault(number, payoffs) != payoffs:
+            wanted = "those of its first definition" if number else "none, as 0 stands for no outcome"
+            raise self.error(f"outcome {number} has other payoffs here; expected {wanted}", at)
+        return payoffs
+
+    def named(self) -> tuple[Infoset, ...]:
+        """Return the infosets with keys and action names that are never empty and never shared."""
+        for player in (CHANCE, 0, 1):
+            own = [infoset for infoset in self.infosets if infoset.player == player]
+            keys = _unique([s.key or str(s.number) for s in own], [s.number for s in own])
+            for infoset, key in zip(own, keys, strict=True):
+                places = range(1, len(infoset.names) + 1)
+                names = _unique([name or str(i) for i, name in zip(places, infoset.names, strict=True)], places)
+                place = self.infoset_ids[player, infoset.number]
+                self.infosets[place] = replace(infoset, key=f"P{player}:{key}", names=tuple(names))
+        return tuple(self.infosets)
 
 
-@dataclass(slots=True)
-class _Infoset:
-    """An infoset while its file is read: its name and actions come with its first definition."""
-
-    player: int
-    number: int
-    name: str = ""
-    labels: list[str] = field(default_factory=list)
-    probabilities: list[Fraction] = field(default_factory=list)
-
-
-def _unique(names: Iterable[str], numbers: Iterable[int]) -> list[str]:
-    """Return names with their numbers appended where names repeat."""
-    names = list(names)
-    counts = Counter(names)
-    taken = set(names)
+def _unique(names: Sequence[str], numbers: Sequence[int]) -> list[str]:
+    """Return the names, with the number appended to each that is not the only one of its kind."""
+    counts, taken = Counter(names), set(names)
     result = []
     for name, number in zip(names, numbers, strict=True):
         unique = name
@@ -203,169 +327,6 @@ def _unique(names: Iterable[str], numbers: Iterable[int]) -> list[str]:
     return result
 
 
-class _Parser:
-    """The grammar: a prologue, then the nodes in preorder."""
-
-    def __init__(self, tokens: _Tokens) -> None:
-        self.tokens = tokens
-        self.infosets: dict[tuple[int, int], _Infoset] = {}
-        self.outcomes: dict[int, Payoffs] = {0: (Fraction(0), Fraction(0))}
-
-    def game(self) -> EfgGame:
-        title = self._prologue()
-        sets, children, payoffs = self._tree()
-        moves = self._moves()
-        leaf = Move(TERMINAL)
-        by_node = tuple(moves[s.player, s.number] if s else leaf for s in sets)
-        return EfgGame(self.tokens.path, title, by_node, tuple(children), tuple(payoffs))
-
-    def _prologue(self) -> str:
-        tokens = self.tokens
-        if tokens.value != "EFG" or tokens.kind != "symbol":
-            raise tokens.unexpected("a Gambit extensive-form game, which begins with EFG 2 R")
-        tokens.advance()
-        tokens.take("number", "format version 2", "2")
-        tokens.take("symbol", "the number type R or D", "R", "D")
-        title = tokens.text("the game's title")
-        at = tokens.start
-        tokens.take("symbol", "'{' and the players' names", "{")
-        players = 0
-        while not tokens.accept("}"):
-            tokens.text("a player's name or '}', the name")
-            players += 1
-        if players != 2:
-            raise tokens.error(f"the game has {players} players; equipoise solves two-player games", at)
-        if tokens.kind == "text":  # the optional comment
-            tokens.advance()
-        return title
-
-    def _tree(self) -> tuple[list[_Infoset | None], list[tuple[int, ...]], list[float]]:
-        tokens = self.tokens
-        sets: list[_Infoset | None] = []
-        children: list[tuple[int, ...]] = []
-        payoffs: list[float] = []
-        # The path to the present node: each node with its actions, its children so far and the payoffs up to it.
-        path: list[tuple[int, int, list[int], Payoffs]] = []
-        first_sum: Fraction | None = None
-        constant = True
-        unbalanced: tuple[int, Payoffs] | None = None
-        while True:
-            node, at = len(sets), tokens.start
-            kind = tokens.take("symbol", "a node: c (chance), p (player) or t (terminal)", "c", "p", "t")
-            tokens.text("the node's name")
-            infoset = None if kind == "t" else self._infoset(kind)
-            total = self._outcome()
-            if path:
-                path[-1][2].append(node)
-                before = path[-1][3]
-                total = (before[0] + total[0], before[1] + total[1]) if any(before) else total
-            sets.append(infoset)
-            children.append(())
-            payoffs.append(float(total[0]))
-            if infoset is not None:
-                path.append((node, len(infoset.labels), [], total))
-                continue
-            balance, scale = total[0] + total[1], max(abs(total[0]), abs(total[1]))
-            if abs(balance) > scale / 10**9 and unbalanced is None:
-                unbalanced = (at, total)
-            first_sum = balance if first_sum is None else first_sum
-            constant = constant and abs(balance - first_sum) <= scale / 10**9
-            while path and len(path[-1][2]) == path[-1][1]:
-                done, _, branches, _ = path.pop()
-                children[done] = tuple(branches)
-            if not path:
-                break
-        if tokens.kind != "end":
-            raise tokens.unexpected("the end of the file, as the tree is complete")
-        if unbalanced is not None:
-            at, (mine, theirs) = unbalanced
-            sums = f"payoffs {float(mine):g} and {float(theirs):g} sum to {float(mine + theirs):g}"
-            if constant:
-                sums += " as at every end (constant-sum); subtract half of it from every payoff"
-            raise tokens.error(f"{sums}; equipoise solves zero-sum games, whose payoffs sum to 0", at)
-        return sets, children, payoffs
-
-    def _infoset(self, kind: str) -> _Infoset:
-        tokens = self.tokens
-        at = tokens.start
-        player = CHANCE if kind == "c" else tokens.index("the number of the player") - 1
-        if kind == "p" and player not in (0, 1):
-            raise tokens.error(f"there is no player {player + 1}; expected player 1 or 2", at)
-        at = tokens.start
-        number = tokens.index("the number of the infoset")
-        owner = "chance" if player == CHANCE else f"player {player + 1}"
-        infoset = self.infosets.setdefault((player, number), _Infoset(player, number))
-        if tokens.kind == "text":
-            name = tokens.text("the infoset's name")
-            infoset.name = infoset.name or name
-        if tokens.accept("{"):
-            self._actions(infoset, f"infoset {number} of {owner}", at)
-        elif not infoset.labels:
-            raise tokens.error(f"infoset {number} of {owner} has no definition; expected its actions in braces", at)
-        return infoset
-
-    def _actions(self, infoset: _Infoset, what: str, at: int) -> None:
-        tokens = self.tokens
-        labels: list[str] = []
-        probabilities: list[Fraction] = []
-        while not labels or not tokens.accept("}"):
-            labels.append(tokens.text("an action's name" if not labels else "an action's name or '}', the name"))
-            if infoset.player == CHANCE:
-                probabilities.append(tokens.number(f"the probability of action '{labels[-1]}'"))
-                if probabilities[-1] < 0:
-                    raise tokens.error(f"{what} has a negative probability; expected numbers from 0 to 1", at)
-        if not infoset.labels:
-            infoset.labels, infoset.probabilities = labels, probabilities
-            if infoset.player == CHANCE and abs(sum(probabilities) - 1) > Fraction(1, 10**6):
-                total = float(sum(probabilities))
-                raise tokens.error(f"the probabilities of {what} sum to {total:.9g}; expected 1", at)
-        elif len(labels) != len(infoset.labels):
-            counts = f"{len(labels)} actions here and {len(infoset.labels)} where it was defined"
-            raise tokens.error(f"{what} has {counts}; expected the same actions", at)
-        elif labels != infoset.labels or probabilities != infoset.probabilities:
-            differ = "actions" if labels != infoset.labels else "probabilities"
-            raise tokens.error(f"{what} has other {differ} here than where it was defined; expected the same", at)
-
-    def _outcome(self) -> Payoffs:
-        tokens = self.tokens
-        at = tokens.start
-        number = tokens.index("the number of the outcome, 0 for none,")
-        named = tokens.kind == "text"
-        if named:
-            tokens.advance()
-        if not tokens.accept("{"):
-            if number not in self.outcomes:
-                raise tokens.error(f"outcome {number} has no definition; expected its payoffs in braces", at)
-            return self.outcomes[number]
-        values: list[Fraction] = []
-        while not tokens.accept("}"):
-            values.append(tokens.number("a payoff or '}'"))
-            tokens.accept(",")
-        if len(values) != 2:
-            raise tokens.error(f"outcome {number} has {len(values)} payoffs; expected 2, one for each player", at)
-        payoffs = values[0], values[1]
-        if self.outcomes.setdefault(number, payoffs) != payoffs:
-            first = "none, as outcome 0 is no outcome" if number == 0 else "those of its first definition"
-            raise tokens.error(f"outcome {number} has other payoffs here; expected {first}", at)
-        return payoffs
-
-    def _moves(self) -> dict[tuple[int, int], Move]:
-        moves = {}
-        for player in (CHANCE, 0, 1):
-            infosets = [infoset for infoset in self.infosets.values() if infoset.player == player]
-            keys = _unique((s.name or str(s.number) for s in infosets), (s.number for s in infosets))
-            for infoset, key in zip(infosets, keys, strict=True):
-                places = range(1, len(infoset.labels) + 1)
-                labels = (label or str(place) for label, place in zip(infoset.labels, places, strict=True))
-                moves[player, infoset.number] = Move(
-                    player,
-                    f"P{player}:{key}",
-                    tuple(_unique(labels, places)),
-                    tuple(float(probability) for probability in infoset.probabilities),
-                )
-        return moves
-
-
 def load_efg(path: str | Path) -> EfgGame:
     """Return the game in a Gambit .efg file, or raise :class:`EquipoiseError` saying what is wrong on which line."""
     try:
@@ -373,12 +334,10 @@ def load_efg(path: str | Path) -> EfgGame:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise EquipoiseError(f"{path}, line {line}: not a text file; expected a Gambit .efg file in UTF-8") from None
-    except FileNotFoundError:
-        raise EquipoiseError(f"{path}: there is no such file; expected a Gambit .efg file") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system takes, with a null in it
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise EquipoiseError(f"{path}: cannot be read ({reason}); expected a Gambit .efg file") from None
-    return _Parser(_Tokens(str(path), text)).game()
+    return _Reader(str(path), text).game()
 
 
 def write_efg(game: Game, path: str | Path) -> None:
@@ -386,26 +345,23 @@ def write_efg(game: Game, path: str | Path) -> None:
 
     Infosets are named by their keys; a key that is empty is read back as the infoset's number.
     """
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")  # beside the target: a rename stays on one disk
+    draft = Path(f"{path}.{os.getpid()}.tmp")  # beside the target, so that the rename stays on one disk
     try:
-        try:
-            with draft.open("w", encoding="ascii", newline="\n") as file:
-                _write_nodes(game, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            with suppress(OSError):
-                draft.unlink()
-            raise
+        with draft.open("w", encoding="ascii", newline="\n") as file:
+            _write_nodes(game, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
     except OSError as error:
         raise EquipoiseError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):  # it is there only if something went wrong
+            draft.unlink()
 
 
 def _write_nodes(game: Game, file: TextIO) -> None:
     file.write(f'EFG 2 R {_quote(game.name)} {{ "P0" "P1" }}\n""\n\n')
-    infosets: tuple[dict[str, tuple[int, str]], ...] = ({}, {})  # by player: the definition, its number of actions
+    infosets: tuple[dict[str, tuple[int, str]], ...] = ({}, {})  # by player and key: number of actions, definition
     outcomes: dict[str, int] = {}
     chance_nodes = 0
     stack = [game.root()]
@@ -449,5 +405,5 @@ def _decimal(value: float, game: Game) -> str:
 def _probabilities(values: Sequence[float], game: Game) -> list[str]:
     """Return fractions where they are what was meant: a third is 1/3. Gambit wants a sum of exactly 1."""
     fractions = [Fraction(value).limit_denominator(10**6) for value in values]
-    exact = all(abs(float(fraction) - value) <= 1e-15 for fraction, value in zip(fractions, values, strict=True))
+    exact = all(abs(float(f) - value) <= 1e-15 * value for f, value in zip(fractions, values, strict=True))
     return [str(f) for f in fractions] if exact and sum(fractions) == 1 else [_decimal(v, game) for v in values]

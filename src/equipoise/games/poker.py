@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import comb
 
 from equipoise.games.betting import (
     BettingRound,
@@ -79,6 +80,11 @@ class PokerGame(Game):
     def board_size(self, betting_round: int) -> int:
         """Return how many board cards are open in a round."""
         return sum(self.board_cards[: betting_round + 1])
+
+    def vector_width(self, betting_round: int) -> int:
+        """Return how many (board, private hand) pairs there are in a round."""
+        cards, board = self.deck.size, self.board_size(betting_round)
+        return comb(cards, board) * comb(cards - board, self.hole_cards)
 
     def infoset_text(self, hand: Cards, board: Cards, betting: str) -> str:
         """Return an infoset's key: the private hand, the board, then the betting, as in ``Qs/Kh|crc/r``."""

@@ -12,27 +12,28 @@ BEST = 1
 
 
 @inlined
-def match_block(scores: Float, offset: int, actions: int, width: int, totals: Float, first: int, fallback: int) -> None:
-    """Turn a block of regrets into probabilities, in place. ``totals[first:first + width]`` is scratch space."""
+def match_block(scores: Float, offset: int, actions: int, width: int, totals: Float, fallback: int) -> None:
+    """Turn a block of regrets into probabilities, in place. ``totals`` is scratch space of the block's width."""
     for j in range(width):
-        totals[first + j] = 0.0
+        totals[j] = 0.0
     for action in range(actions):
         start = offset + action * width
+        block = scores[start : start + width]
         for j in range(width):
-            totals[first + j] += max(scores[start + j], 0.0)
+            totals[j] += max(block[j], 0.0)
     if fallback == BEST:
         for j in range(width):
-            if totals[first + j] <= 0.0:
+            if totals[j] <= 0.0:
                 best = 0
                 for action in range(1, actions):
                     if scores[offset + action * width + j] > scores[offset + best * width + j]:
                         best = action
                 for action in range(actions):
                     scores[offset + action * width + j] = 1.0 if action == best else 0.0
-                totals[first + j] = 1.0
+                totals[j] = 1.0
     uniform = 1.0 / actions
     for action in range(actions):
         start = offset + action * width
+        block = scores[start : start + width]
         for j in range(width):
-            total = totals[first + j]
-            scores[start + j] = max(scores[start + j], 0.0) / total if total > 0.0 else uniform
+            block[j] = max(block[j], 0.0) / totals[j] if totals[j] > 0.0 else uniform

@@ -11,30 +11,43 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
 from equipoise.compiled import inlined
+from equipoise.trees.treeplex import Float
 
 NO_FLOOR = -math.inf
 
 
-class Coefficients(NamedTuple):
-    """The numbers of one iteration's update."""
+Numbers = float | Float
 
-    keep_positive: float = 1.0
-    keep_negative: float = 1.0
-    weight: float = 1.0
-    floor: float = NO_FLOOR
-    optimism: float = 0.0
-    average_keep: float = 1.0
-    average_weight: float = 1.0
+
+class Coefficients(NamedTuple):
+    """The numbers of one iteration's update, or arrays of them for several iterations."""
+
+    keep_positive: Numbers = 1.0
+    keep_negative: Numbers = 1.0
+    weight: Numbers = 1.0
+    floor: Numbers = NO_FLOOR
+    optimism: Numbers = 0.0
+    average_keep: Numbers = 1.0
+    average_weight: Numbers = 1.0
 
 
 class Rule(Protocol):
-    """An update rule: a pure function from the iteration to the update's coefficients."""
+    """An update rule: a pure function from the iteration (1, 2, ...) to the update's coefficients."""
 
     paper: ClassVar[str]
 
-    def at(self, iteration: int) -> Coefficients:
-        """Return the coefficients of iteration 1, 2, ..."""
+    def at(self, iteration: Numbers) -> Coefficients:
+        """Return the coefficients of an iteration, or of an array of iterations."""
+
+
+def coefficient_table(rule: Rule, first_iteration: int, count: int) -> Float:
+    """Return one row of coefficients per iteration, for kernels."""
+    iterations = np.arange(first_iteration, first_iteration + count, dtype=np.float64)
+    columns = [np.broadcast_to(np.asarray(column), iterations.shape) for column in rule.at(iterations)]
+    return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
 @inlined
@@ -50,7 +63,7 @@ class CFR:
 
     paper: ClassVar[str] = "Zinkevich et al. 2007"
 
-    def at(self, iteration: int) -> Coefficients:
+    def at(self, iteration: Numbers) -> Coefficients:
         return Coefficients()
 
 
@@ -60,8 +73,8 @@ class CFRPlus:
 
     paper: ClassVar[str] = "Tammelin 2014"
 
-    def at(self, iteration: int) -> Coefficients:
-        return Coefficients(floor=0.0, average_weight=float(iteration))
+    def at(self, iteration: Numbers) -> Coefficients:
+        return Coefficients(floor=0.0, average_weight=iteration)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +83,8 @@ class LinearCFR:
 
     paper: ClassVar[str] = "Brown and Sandholm 2019"
 
-    def at(self, iteration: int) -> Coefficients:
-        return Coefficients(weight=float(iteration), average_weight=float(iteration))
+    def at(self, iteration: Numbers) -> Coefficients:
+        return Coefficients(weight=iteration, average_weight=iteration)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +96,7 @@ class DiscountedCFR:
     beta: float = 0.0
     gamma: float = 2.0
 
-    def at(self, iteration: int) -> Coefficients:
+    def at(self, iteration: Numbers) -> Coefficients:
         # The paper discounts after adding; discounting what iteration t - 1 left before adding gives the same strategies.
         past = iteration - 1
         return Coefficients(
@@ -99,10 +112,12 @@ class PredictiveCFRPlus:
 
     paper: ClassVar[str] = "Farina et al. 2021"
 
-    def at(self, iteration: int) -> Coefficients:
-        return Coefficients(floor=0.0, optimism=1.0, average_weight=float(iteration) ** 2)
+    def at(self, iteration: Numbers) -> Coefficients:
+        return Coefficients(floor=0.0, optimism=1.0, average_weight=iteration**2)
 
 
-def _fading(past: int, exponent: float) -> float:
-    power = float(past) ** exponent if past > 0 else 0.0
-    return power / (power + 1.0)
+def _fading(past: Numbers, exponent: float) -> Numbers:
+    """Return past^e / (past^e + 1), written so that it has a value at past = 0 for every exponent."""
+    with np.errstate(divide="ignore"):
+        faded: Numbers = 1.0 / (1.0 + np.asarray(past, np.float64) ** -exponent)
+    return faded

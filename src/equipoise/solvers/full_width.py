@@ -17,10 +17,10 @@ import numpy as np
 
 from equipoise.compiled import inlined, kernel_pair, prange, set_threads
 from equipoise.regret.matching import UNIFORM, match_block
-from equipoise.regret.rules import Rule, updated
+from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import Float, Treeplex, normalised, write_plan
+from equipoise.trees.treeplex import Float, Treeplex, normalised, plan_block, write_plan
 
 Pair = tuple[Float, Float]
 
@@ -32,33 +32,35 @@ def _regrets_of_block(
     """Step 2 for one block: values, regret increments under the rule, and the next strategy."""
     offset, actions, width = plex.block_offset[block], plex.block_actions[block], plex.block_width[block]
     infoset = plex.block_infoset[block]
+    keep_positive, keep_negative, weight, floor, optimism = rule[0], rule[1], rule[2], rule[3], rule[4]
+    value = values[infoset : infoset + width]  # slices: their indices start at 0, which lets loops become vector code
     for j in range(width):
-        values[infoset + j] = 0.0
+        value[j] = 0.0
     for action in range(actions):
         start = offset + action * width
+        action_value, probability = gradient[start : start + width], strategy[start : start + width]
         for j in range(width):
-            values[infoset + j] += strategy[start + j] * gradient[start + j]
+            value[j] += probability[j] * action_value[j]
     for action in range(actions):
         start = offset + action * width
+        action_value, score = gradient[start : start + width], strategy[start : start + width]
+        regret = regret_sum[start : start + width]
         for j in range(width):
-            increment = gradient[start + j] - values[infoset + j]
-            regret = updated(regret_sum[start + j], increment, rule[0], rule[1], rule[2], rule[3])
-            regret_sum[start + j] = regret
-            strategy[start + j] = regret + rule[4] * increment
-    match_block(strategy, offset, actions, width, totals, infoset, UNIFORM)
+            increment = action_value[j] - value[j]
+            regret[j] = updated(regret[j], increment, keep_positive, keep_negative, weight, floor)
+            score[j] = regret[j] + optimism * increment
+    match_block(strategy, offset, actions, width, totals[infoset : infoset + width], UNIFORM)
 
 
 @inlined
-def _average_block(block: int, plex: Treeplex, rule: Float, strategy: Float, plan: Float, strategy_sum: Float) -> None:
-    """Step 3 for one block: average the plan that was played, then write the plan of the next strategy."""
-    offset, actions, width = plex.block_offset[block], plex.block_actions[block], plex.block_width[block]
-    infoset = plex.block_infoset[block]
-    for action in range(actions):
-        start = offset + action * width
-        for j in range(width):
-            k = start + j
-            strategy_sum[k] = rule[5] * strategy_sum[k] + rule[6] * plan[k]
-            plan[k] = plan[plex.parent_sequence[infoset + j]] * strategy[k]
+def _average_block(block: int, plex: Treeplex, rule: Float, plan: Float, strategy_sum: Float) -> None:
+    """Step 3 for one block: the plan that was played goes into the strategy sum."""
+    keep, weight = rule[5], rule[6]
+    start = plex.block_offset[block]
+    end = start + plex.block_actions[block] * plex.block_width[block]
+    total, played = strategy_sum[start:end], plan[start:end]
+    for k in range(end - start):
+        total[k] = keep * total[k] + weight * played[k]
 
 
 def _iterate(
@@ -109,7 +111,8 @@ def _iterate(
                 plex = plexes[player]
                 for level in range(plex.level_start.size - 1):
                     for block in prange(plex.level_start[level], plex.level_start[level + 1]):
-                        _average_block(block, plex, rule, strategy[player], plan[player], strategy_sum[player])
+                        _average_block(block, plex, rule, plan[player], strategy_sum[player])
+                        plan_block(block, plex, strategy[player], plan[player])
 
 
 _ITERATE = kernel_pair(_iterate)
@@ -143,13 +146,12 @@ class FullWidthCFR:
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
-        rules = np.array([self.rule.at(self.iteration + step + 1) for step in range(iterations)])
         if self.threads > 1:
             set_threads(self.threads)
         _ITERATE[self.threads > 1](
             self.form.treeplexes,
             self.form.payoffs,
-            rules.reshape(iterations, -1),
+            coefficient_table(self.rule, self.iteration + 1, iterations),
             self.updates == "alternating",
             self.regret_sum,
             self.strategy_sum,

@@ -77,8 +77,8 @@ def tree_from_rules(game: Game) -> GameTree:
     room = available_bytes() / PYTHON_BYTES_PER_HISTORY
     if estimate > room:
         raise EquipoiseError(
-            f"{game.name} has about {estimate:.1e} histories (sampled estimate), which need about "
-            f"{estimate * PYTHON_BYTES_PER_HISTORY / GIB:.0f} GiB; {available_bytes() / GIB:.1f} GiB is available"
+            f"the tree of {game.name} has about {min(estimate, 1e300):.1e} histories (sampled estimate); "
+            f"{available_bytes() / GIB:.1f} GiB of memory holds {room:.1e}"
         )
     players: list[int] = []
     parents: list[int] = [-1]

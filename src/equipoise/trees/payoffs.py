@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.compiled import inlined
-from equipoise.trees.treeplex import Float, Int32, Int64
+from equipoise.trees.treeplex import Float, Int32, Int64, UInt32, UInt64
 
 IDENTITY = -1  # a map of hands that maps each to itself
 
@@ -27,25 +27,25 @@ class Payoffs(NamedTuple):
 
     # sparse form: rows are the player's sequences
     row_start: Int64
-    column: Int32
+    column: UInt32  # index arrays are unsigned, so that kernels need not ask whether an index is negative
     value: Float
     # operator form: rows are vectors of the player's sequences (one action of one block, or a subgame's start)
-    vector_offset: Int64  # [rows] first sequence
-    vector_width: Int32  # [rows]
+    vector_offset: UInt64  # [rows] first sequence
+    vector_width: UInt64  # [rows]
     vector_start: Int64  # [rows + 1] first entry
     vector_subgame: Int32  # [rows]
     entry_matrix: Int32
     entry_scale: Float
-    entry_opponent: Int64  # the opponent's first sequence
+    entry_opponent: UInt64  # the opponent's first sequence
     entry_opponent_map: Int32  # from hands at the terminal to hands at the opponent's sequence
     entry_own_map: Int32
-    matrix_start: Int64
-    matrix_groups: Int32
-    matrix_opponent: Int32  # hands per group
-    matrix_own: Int32
+    matrix_start: UInt64
+    matrix_groups: UInt64
+    matrix_opponent: UInt64  # hands per group
+    matrix_own: UInt64
     matrices: Float  # [groups, opponent's hands, own hands] each, flat
-    map_start: Int64
-    maps: Int32
+    map_start: UInt64
+    maps: UInt64
     # both forms: rows in chunks of similar work, chunks by subgame
     chunk_start: Int64
     subgame_chunk: Int64
@@ -55,29 +55,29 @@ class Payoffs(NamedTuple):
 
 
 
-def sparse_payoffs(row_start: Int64, column: Int32, value: Float, chunk_start: Int64) -> Payoffs:
+def sparse_payoffs(row_start: Int64, column: UInt32, value: Float, chunk_start: Int64) -> Payoffs:
     """Return the sparse form from compressed rows."""
-    nothing32, nothing64 = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    nothing32, nothing64, unsigned = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint64)
     return Payoffs(
         row_start=row_start,
         column=column,
         value=value,
-        vector_offset=nothing64,
-        vector_width=nothing32,
+        vector_offset=unsigned,
+        vector_width=unsigned,
         vector_start=nothing64,
         vector_subgame=nothing32,
         entry_matrix=nothing32,
         entry_scale=np.zeros(0),
-        entry_opponent=nothing64,
+        entry_opponent=unsigned,
         entry_opponent_map=nothing32,
         entry_own_map=nothing32,
-        matrix_start=nothing64,
-        matrix_groups=nothing32,
-        matrix_opponent=nothing32,
-        matrix_own=nothing32,
+        matrix_start=unsigned,
+        matrix_groups=unsigned,
+        matrix_opponent=unsigned,
+        matrix_own=unsigned,
         matrices=np.zeros(0),
-        map_start=nothing64,
-        maps=nothing32,
+        map_start=unsigned,
+        maps=unsigned,
         chunk_start=chunk_start,
         subgame_chunk=np.array([0, len(chunk_start) - 1]),
         deal_matrix=np.full(1, -1, np.int32),
@@ -111,22 +111,23 @@ def _add_operator(
     their_map, own_map = payoffs.entry_opponent_map[entry], payoffs.entry_own_map[entry]
     their_hands, own_hands = payoffs.matrix_opponent[matrix], payoffs.matrix_own[matrix]
     position = payoffs.matrix_start[matrix]
-    their_start = payoffs.map_start[their_map] if their_map >= 0 else 0
-    own_start = payoffs.map_start[own_map] if own_map >= 0 else 0
+    hand = theirs  # the opponent's current hand, as a sequence
+    own = row_offset  # the first own hand of the current group, as a sequence
     for group in range(payoffs.matrix_groups[matrix]):
-        own = group * own_hands
         for their_hand in range(their_hands):
-            hand = group * their_hands + their_hand
-            if their_map >= 0:
-                hand = payoffs.maps[their_start + hand]
-            reach = scale * opponent_plan[theirs + hand]
-            if own_map >= 0:
+            if their_map != IDENTITY:
+                hand = theirs + payoffs.maps[payoffs.map_start[their_map] + group * their_hands + their_hand]
+            reach = scale * opponent_plan[hand]
+            if own_map != IDENTITY:
+                entries = payoffs.map_start[own_map] + group * own_hands
                 for h in range(own_hands):
-                    gradient[row_offset + payoffs.maps[own_start + own + h]] += payoffs.matrices[position + h] * reach
+                    gradient[row_offset + payoffs.maps[entries + h]] += payoffs.matrices[position + h] * reach
             else:
                 for h in range(own_hands):
-                    gradient[row_offset + own + h] += payoffs.matrices[position + h] * reach
+                    gradient[own + h] += payoffs.matrices[position + h] * reach
             position += own_hands
+            hand += np.uint64(1)
+        own += own_hands
 
 
 @inlined

@@ -16,7 +16,7 @@ from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.trees.game_tree import GameTree, Int8
 from equipoise.trees.payoffs import IDENTITY, Payoffs, balanced_chunks
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import Float, Int32, Int64, Treeplex, lay_out
+from equipoise.trees.treeplex import Float, Int32, Int64, Treeplex, UInt64, lay_out
 
 OPERATOR_CHUNK = 512  # entries a chunk
 
@@ -61,10 +61,10 @@ class PublicTree:
 
     @cached_property
     def deciding(self) -> tuple[Int64, Int64]:
-        """Return each player's decision nodes, by subgame and by the number of own decisions before them."""
-        last, depth = self.last_decisions
+        """Return each player's decision nodes, sorted by subgame, number of own decisions before, number of actions."""
+        _, depth = self.last_decisions
         first, second = (
-            nodes[np.lexsort((nodes, depth[player, nodes], self.subgame[nodes]))]
+            nodes[np.lexsort((self.num_children[nodes], depth[player, nodes], self.subgame[nodes]))]
             for player in range(2)
             for nodes in [np.flatnonzero(self.player == player)]
         )
@@ -81,8 +81,7 @@ class PublicTree:
     @cached_property
     def num_infosets(self) -> int:
         """Return the number of infosets of both players."""
-        widths = np.array([[stage.width(player) for stage in self.stages] for player in range(2)])
-        return sum(int(widths[player][self.stage[self.deciding[player]]].sum()) for player in range(2))
+        return sum(int(_widths(self, player, self.deciding[player]).sum()) for player in range(2))
 
 
 @kernel
@@ -119,8 +118,7 @@ class PublicLabels:
         tree = self.tree
         return np.concatenate(
             [
-                np.repeat(nodes, [tree.stages[stage].width(player) for stage in tree.stage[nodes]])
-                for player, nodes in enumerate(tree.deciding)
+                np.repeat(nodes, _widths(tree, player, nodes)) for player, nodes in enumerate(tree.deciding)
             ]
         )
 
@@ -158,53 +156,52 @@ def vector_form(tree: PublicTree) -> SequenceForm:
 def _treeplex(tree: PublicTree, player: int) -> Treeplex:
     nodes = tree.deciding[player]
     last, depth = tree.last_decisions
-    num_subgames = len(tree.continuation)
-    widths = np.array([stage.width(player) for stage in tree.stages], np.int32)
-    width, actions = widths[tree.stage[nodes]], tree.num_children[nodes]
-    offset, first_infoset, level_start, subgame_level = lay_out(
+    width = _widths(tree, player, nodes)
+    layout = lay_out(
         subgame=tree.subgame[nodes].astype(np.int64),
-        level=depth[player, nodes].astype(np.int64),
-        actions=actions,
+        depth=depth[player, nodes].astype(np.int64),
+        actions=tree.num_children[nodes].astype(np.int64),
         width=width,
-        num_subgames=num_subgames,
+        num_subgames=len(tree.continuation),
     )
-    sequences = num_subgames + int((actions.astype(np.int64) * width).sum())
-    shape = Treeplex(
-        offset,
-        actions,
-        width,
-        first_infoset,
-        np.zeros(int(width.sum()), np.int32),
-        level_start,
-        subgame_level,
-        np.array([sequences, width.sum()], np.int64),
-    )
-    first_sequence = _sequence_vectors(tree, player, shape)
-    parents = shape.parent_sequence
-    before = last[player, nodes]
-    entry = np.arange(len(parents)) - np.repeat(first_infoset, width)
+    plex = layout.treeplex(np.zeros(width.sum(), np.uint32))
+    first_sequence = _sequence_vectors(tree, player, plex)
+    entry = np.arange(plex.num_infosets) - np.repeat(np.cumsum(width) - width, width)
     stage = np.repeat(tree.stage[nodes], width)
-    past = np.repeat(before, width)
-    past_stage = np.where(past >= 0, tree.stage[tree.parent[past]], -1)
+    before = np.repeat(last[player, nodes], width)
+    stage_before = np.where(before >= 0, tree.stage[tree.parent[before]], -1)
+    plex.parent_sequence[:] = np.repeat(tree.subgame[nodes], width)  # where there is no own decision before
     for later in range(len(tree.stages)):
-        for earlier in range(-1, later + 1):
-            chosen = (stage == later) & (past_stage == earlier)
-            if earlier < 0:
-                parents[chosen] = np.repeat(tree.subgame[nodes], width)[chosen]
-            else:
-                moved = _stage_map(tree, player, later, earlier)[entry[chosen]]
-                parents[chosen] = first_sequence[past[chosen]] + moved
-    return shape
+        for earlier in range(later + 1):
+            chosen = (stage == later) & (stage_before == earlier)
+            hand_before = _stage_map(tree, player, later, earlier)[entry[chosen]]
+            plex.parent_sequence[chosen] = first_sequence[before[chosen]] + hand_before
+    return plex
+
+
+def _widths(tree: PublicTree, player: int, nodes: Int64) -> Int64:
+    return np.array([stage.width(player) for stage in tree.stages], np.int64)[tree.stage[nodes]]
+
+
+def _decision_children(tree: PublicTree, player: int) -> tuple[Int64, Int64]:
+    """Return the children of a player's decision nodes, and which action leads to each."""
+    nodes = tree.deciding[player]
+    counts = tree.num_children[nodes]
+    ordinal = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(tree.first_child[nodes], counts) + ordinal, ordinal
 
 
 def _sequence_vectors(tree: PublicTree, player: int, plex: Treeplex) -> Int64:
     """Return, per node, the first sequence of the vector for the action that leads to it (own decisions only)."""
     nodes = tree.deciding[player]
-    first = np.full(tree.num_nodes, -1, np.int64)
     counts = tree.num_children[nodes]
-    ordinal = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    children = np.repeat(tree.first_child[nodes], counts) + ordinal
-    first[children] = np.repeat(plex.block_offset, counts) + ordinal * np.repeat(plex.block_width, counts)
+    width = _widths(tree, player, nodes)
+    infoset = np.cumsum(width) - width
+    children, ordinal = _decision_children(tree, player)
+    first = np.full(tree.num_nodes, -1, np.int64)
+    first[children] = np.repeat(plex.first_sequences()[infoset], counts) + ordinal * np.repeat(
+        plex.strides()[infoset], counts
+    )
     return first
 
 
@@ -214,17 +211,13 @@ def _operators(
     last, _ = tree.last_decisions
     num_subgames = len(tree.continuation)
     terminal = np.flatnonzero(tree.player == TERMINAL)
-    plex, opponent = treeplexes[player], 1 - player
+    opponent = 1 - player
 
-    # Rows: each subgame's start, then its blocks, action by action.
-    block_subgame = tree.subgame[tree.deciding[player]]
-    actions = plex.block_actions
-    row_subgame = np.concatenate([np.arange(num_subgames), np.repeat(block_subgame, actions)])
-    ordinal = np.arange(actions.sum()) - np.repeat(np.cumsum(actions) - actions, actions)
-    row_offset = np.concatenate(
-        [np.arange(num_subgames), np.repeat(plex.block_offset, actions) + ordinal * np.repeat(plex.block_width, actions)]
-    )
-    row_width = np.concatenate([np.ones(num_subgames, np.int64), np.repeat(plex.block_width, actions)])
+    # Rows: each subgame's start, then every action at every node, subgame by subgame.
+    children, _ = _decision_children(tree, player)
+    row_subgame = np.concatenate([np.arange(num_subgames), tree.subgame[children]])
+    row_offset = np.concatenate([np.arange(num_subgames), first_sequences[player][children]])
+    row_width = np.concatenate([np.ones(num_subgames, np.int64), _widths(tree, player, tree.parent[children])])
     order = np.lexsort((row_offset, row_subgame))
     row_subgame, row_offset, row_width = row_subgame[order], row_offset[order], row_width[order]
 
@@ -233,7 +226,7 @@ def _operators(
         through = last[side, terminal]
         return np.where(through >= 0, first_sequences[side][through], tree.subgame[terminal])
 
-    row_of_offset = np.full(plex.num_sequences, -1, np.int64)
+    row_of_offset = np.full(treeplexes[player].num_sequences, -1, np.int64)
     row_of_offset[row_offset] = np.arange(len(row_offset))
     row = row_of_offset[ends(player)]
     order = np.argsort(row, kind="stable")
@@ -271,7 +264,7 @@ def _operators(
             matrices.append(tree.stages[stage].probability)
     if player == 0:
         matrices = [matrix.swapaxes(1, 2) for matrix in matrices]
-    shapes = np.array([matrix.shape for matrix in matrices], np.int32)
+    shapes = np.array([matrix.shape for matrix in matrices], np.uint64)
     entry_matrix = np.array(
         [number_of[m, s] for m, s in zip(tree.terminal_matrix[terminal], tree.stage[terminal], strict=True)], np.int32
     )
@@ -280,15 +273,15 @@ def _operators(
     own_maps, opponent_maps = map_numbers(player), map_numbers(opponent)
     return Payoffs(
         row_start=np.zeros(0, np.int64),
-        column=np.zeros(0, np.int32),
+        column=np.zeros(0, np.uint32),
         value=np.zeros(0),
-        vector_offset=row_offset.astype(np.int64),
-        vector_width=row_width.astype(np.int32),
+        vector_offset=row_offset.astype(np.uint64),
+        vector_width=row_width.astype(np.uint64),
         vector_start=row_start,
         vector_subgame=row_subgame.astype(np.int32),
         entry_matrix=entry_matrix[order],
         entry_scale=tree.terminal_amount[terminal][order],
-        entry_opponent=ends(opponent)[order].astype(np.int64),
+        entry_opponent=ends(opponent)[order].astype(np.uint64),
         entry_opponent_map=opponent_maps[order],
         entry_own_map=own_maps[order],
         matrix_start=_starts(matrices),
@@ -297,7 +290,7 @@ def _operators(
         matrix_own=shapes[:, 2].copy(),
         matrices=np.concatenate([matrix.ravel() for matrix in matrices]),
         map_start=_starts(maps),
-        maps=np.concatenate(maps).astype(np.int32) if maps else np.zeros(0, np.int32),
+        maps=np.concatenate([*maps, np.zeros(0)]).astype(np.uint64),
         chunk_start=chunks,
         subgame_chunk=subgame_chunk,
         deal_matrix=deal_matrix,
@@ -305,8 +298,8 @@ def _operators(
     )
 
 
-def _starts(arrays: Sequence[Float] | Sequence[Int32]) -> Int64:
-    return np.cumsum([0, *(array.size for array in arrays)])[:-1].astype(np.int64)
+def _starts(arrays: Sequence[Float] | Sequence[Int32]) -> UInt64:
+    return np.cumsum([0, *(array.size for array in arrays)])[:-1].astype(np.uint64)
 
 
 def _chunks_by_subgame(row_start: Int64, row_subgame: Int64, num_subgames: int) -> tuple[Int64, Int64]:
@@ -341,15 +334,15 @@ def _expand(
     out_probability: Float,
     out_payoff: Float,
     public: Int32,
-    hands: Int32,
+    deal: Int32,
 ) -> int:
     """Write every history: deal a hand to each player, then follow the public tree; return how many there are.
 
     ``entry[stage, player, group, hand]`` is the place of a hand in its group's part of a stage's vector, -1 where the
-    board holds one of its cards; ``probability[stage, group, place, place]`` that of a deal; ``public`` and ``hands``
-    (player 0's hand, player 1's hand, group) are scratch space, one row a history.
+    board holds one of its cards; ``probability[stage, group, place, place]`` that of a deal; ``public`` and ``deal``
+    (player 0's hand, player 1's hand and group in one number) are scratch space, one entry a history.
     """
-    count0, count1 = stage_hands[0, 0], stage_hands[0, 1]
+    count0, count1, groups = stage_hands[0, 0], stage_hands[0, 1], entry.shape[2]
     written = 1
     out_parent[0], out_probability[0], public[0] = -1, 1.0, -2
     node = 0
@@ -364,19 +357,20 @@ def _expand(
                     chance += probability[0, 0, h0, h1]
                 if chance > 0.0:
                     out_parent[written], out_probability[written], public[written] = node, chance, -1
-                    hands[written, 0], hands[written, 1], hands[written, 2] = h0, -1, 0
+                    deal[written] = h0 * count1 * groups
                     written += 1
         elif where == -1:  # player 1's hand is dealt
             out_player[node] = CHANCE
-            h0 = hands[node, 0]
+            h0 = deal[node] // (count1 * groups)
             for h1 in range(count1):
                 if probability[0, 0, h0, h1] > 0.0:
                     out_parent[written], public[written] = node, 0
                     out_probability[written] = probability[0, 0, h0, h1] / out_probability[node]
-                    hands[written, 0], hands[written, 1], hands[written, 2] = h0, h1, 0
+                    deal[written] = deal[node] + h1 * groups
                     written += 1
         else:
-            here, h0, h1, group = stage[where], hands[node, 0], hands[node, 1], hands[node, 2]
+            here, group, dealt = stage[where], deal[node] % groups, deal[node] // groups
+            h0, h1 = dealt // count1, dealt % count1
             out_player[node] = player[where]
             if player[where] == TERMINAL:
                 e0, e1 = entry[here, 0, group, h0], entry[here, 1, group, h1]
@@ -392,16 +386,16 @@ def _expand(
                     if e0 >= 0 and e1 >= 0 and probability[later, g, e0, e1] > 0.0:
                         out_parent[written], public[written] = node, first_child[where]
                         out_probability[written] = probability[later, g, e0, e1] / before
-                        hands[written, 0], hands[written, 1], hands[written, 2] = h0, h1, g
+                        deal[written] = deal[node] + g
                         written += 1
             else:
                 own = player[where]
-                place = entry[here, own, group, hands[node, own]]
+                place = entry[here, own, group, h0 if own == 0 else h1]
                 out_infoset[node] = first_infoset[where] + group * stage_hands[here, own] + place
                 for child in range(num_children[where]):
                     out_parent[written], out_probability[written] = node, 1.0
                     public[written] = first_child[where] + child
-                    hands[written, 0], hands[written, 1], hands[written, 2] = h0, h1, group
+                    deal[written] = deal[node]
                     written += 1
         out_num_children[node] = written - out_first_child[node]
         node += 1
@@ -433,7 +427,7 @@ def histories(tree: PublicTree) -> GameTree:
     first_infoset = np.full(tree.num_nodes, -1, np.int64)
     infoset_player, infoset_actions, start = [], [], 0
     for p, nodes in enumerate(tree.deciding):
-        width = np.array([stage.width(p) for stage in tree.stages])[tree.stage[nodes]]
+        width = _widths(tree, p, nodes)
         first_infoset[nodes] = start + np.cumsum(width) - width
         infoset_player.append(np.full(width.sum(), p, np.int8))
         infoset_actions.append(np.repeat(tree.num_children[nodes], width))
@@ -462,7 +456,7 @@ def histories(tree: PublicTree) -> GameTree:
         out_probability,
         out_payoff,
         np.empty(total, np.int32),
-        np.empty((total, 3), np.int32),
+        np.empty(total, np.int32),
     )
     assert written == total
     return GameTree(

@@ -15,7 +15,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import TERMINAL, Game
 from equipoise.trees.game_tree import GameTree, InfosetLabels, Int8
 from equipoise.trees.payoffs import Payoffs, balanced_chunks, sparse_payoffs
-from equipoise.trees.treeplex import BLOCK_WIDTH_LIMIT, Float, Int32, Int64, Treeplex, lay_out
+from equipoise.trees.treeplex import Float, Int32, Int64, Treeplex, lay_out
 
 SPARSE_CHUNK = 16384  # payoffs a chunk
 
@@ -123,22 +123,21 @@ def sequence_form(tree: GameTree) -> SequenceForm:
     for player in range(2):
         own = np.flatnonzero(tree.infoset_player == player)
         own = own[np.lexsort((tree.infoset_actions[own], depth[own]))]
-        plex_shape = _blocks(tree.infoset_actions[own], depth[own])
-        offset, actions, width, first_infoset, level_start, subgame_level = plex_shape
-        within = np.arange(len(own)) - np.repeat(first_infoset, width)
-        first_sequence = np.repeat(offset, width) + within
-        counts = tree.infoset_actions[own]
+        counts = tree.infoset_actions[own].astype(np.int64)
+        layout = lay_out(
+            subgame=np.zeros(len(own), np.int64),
+            depth=depth[own].astype(np.int64),
+            actions=counts,
+            width=np.ones(len(own), np.int64),
+            num_subgames=1,
+        )
+        plex = layout.treeplex(np.zeros(len(own), np.uint32))
+        sequences, _ = plex.sequence_table()
         ordinal = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        sequence_of_action[np.repeat(first_action[own], counts) + ordinal] = (
-            np.repeat(first_sequence, counts) + ordinal * np.repeat(np.repeat(width, width), counts)
-        )
+        sequence_of_action[np.repeat(first_action[own], counts) + ordinal] = sequences
         before = parent_action[own]
-        parent_sequence = np.where(before >= 0, sequence_of_action[before], 0).astype(np.int32)
-        num_sequences = 1 + int(counts.sum())
-        sizes = np.array([num_sequences, len(own)], np.int64)
-        treeplexes.append(
-            Treeplex(offset, actions, width, first_infoset, parent_sequence, level_start, subgame_level, sizes)
-        )
+        plex.parent_sequence[:] = np.where(before >= 0, sequence_of_action[before], 0)
+        treeplexes.append(plex)
         infosets.append(own.astype(np.int64))
     return SequenceForm(
         game=tree.game,
@@ -148,29 +147,6 @@ def sequence_form(tree: GameTree) -> SequenceForm:
         labels=tree.labels,
         infosets=(infosets[0], infosets[1]),
     )
-
-
-def _blocks(actions: Int32, depth: Int32) -> tuple[Int64, Int32, Int32, Int64, Int64, Int64]:
-    """Group infosets that are sorted by (depth, number of actions) into blocks of at most BLOCK_WIDTH_LIMIT."""
-    count = len(actions)
-    if count == 0:
-        nothing = np.zeros(0, np.int64)
-        return nothing, nothing.astype(np.int32), nothing.astype(np.int32), nothing, np.zeros(1, np.int64), np.zeros(2, np.int64)
-    runs = np.flatnonzero((np.diff(actions) != 0) | (np.diff(depth) != 0)) + 1
-    bounds = np.concatenate([[0], runs, [count]])
-    starts = np.concatenate(
-        [np.arange(a, b, BLOCK_WIDTH_LIMIT) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
-    )
-    width = np.diff(np.concatenate([starts, [count]])).astype(np.int32)
-    block_actions = actions[starts].astype(np.int32)
-    offset, infoset, level_start, subgame_level = lay_out(
-        subgame=np.zeros(len(starts), np.int64),
-        level=depth[starts].astype(np.int64),
-        actions=block_actions,
-        width=width,
-        num_subgames=1,
-    )
-    return offset, block_actions, width, infoset, level_start, subgame_level
 
 
 def _collect_payoffs(
@@ -190,5 +166,5 @@ def _collect_payoffs(
     for side in (matrix, (-matrix).T.tocsr()):
         start = side.indptr.astype(np.int64)
         chunks = balanced_chunks(np.diff(start) + 1, SPARSE_CHUNK)
-        sides.append(sparse_payoffs(start, side.indices.astype(np.int32), side.data, chunks))
+        sides.append(sparse_payoffs(start, side.indices.astype(np.uint32), side.data, chunks))
     return sides[0], sides[1]

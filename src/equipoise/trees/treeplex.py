@@ -22,6 +22,8 @@ from equipoise.compiled import inlined, kernel
 Float = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+UInt32 = npt.NDArray[np.uint32]
+UInt64 = npt.NDArray[np.uint64]
 
 BLOCK_WIDTH_LIMIT = 2048  # infosets; wider blocks are split, so that threads can share a level
 
@@ -33,7 +35,7 @@ class Treeplex(NamedTuple):
     block_actions: Int32  # [blocks]
     block_width: Int32  # [blocks] infosets
     block_infoset: Int64  # [blocks] first infoset
-    parent_sequence: Int32  # [infosets]
+    parent_sequence: UInt32  # [infosets]; unsigned, so that kernels need not ask whether an index is negative
     level_start: Int64  # [levels + 1] first block
     subgame_level: Int64  # [subgames + 1] first level
     sizes: Int64  # [2] number of sequences, number of infosets
@@ -81,38 +83,77 @@ class Treeplex(NamedTuple):
         return strategy
 
 
-def lay_out(
-    *, subgame: Int64, level: Int64, actions: Int32, width: Int32, num_subgames: int
-) -> tuple[Int64, Int64, Int64, Int64]:
-    """Return block offsets, first infosets, level starts and subgame levels for blocks sorted by (subgame, level)."""
-    num_blocks = len(actions)
-    ends = num_subgames + np.cumsum(actions.astype(np.int64) * width)
-    offset = np.concatenate([[num_subgames], ends[:-1]]).astype(np.int64)
-    infoset = np.concatenate([[0], np.cumsum(width[:-1], dtype=np.int64)]).astype(np.int64)
-    changes = np.flatnonzero((np.diff(subgame) != 0) | (np.diff(level) != 0)) + 1
-    level_start = np.concatenate([[0], changes, [num_blocks]]).astype(np.int64)
-    subgame_of_level = subgame[level_start[:-1]]
-    subgame_level = np.searchsorted(subgame_of_level, np.arange(num_subgames + 1)).astype(np.int64)
-    return offset[:num_blocks], infoset[:num_blocks], level_start, subgame_level
+class BlockLayout(NamedTuple):
+    """Where the blocks of a treeplex lie."""
+
+    offset: Int64
+    actions: Int32
+    width: Int32
+    infoset: Int64
+    level_start: Int64
+    subgame_level: Int64
+
+    @property
+    def num_sequences(self) -> int:
+        """Return the number of sequences."""
+        return len(self.subgame_level) - 1 + int((self.actions.astype(np.int64) * self.width).sum())
+
+    def treeplex(self, parent_sequence: UInt32) -> Treeplex:
+        """Return the treeplex with these blocks."""
+        sizes = np.array([self.num_sequences, len(parent_sequence)], np.int64)
+        return Treeplex(
+            self.offset,
+            self.actions,
+            self.width,
+            self.infoset,
+            parent_sequence,
+            self.level_start,
+            self.subgame_level,
+            sizes,
+        )
+
+
+def lay_out(*, subgame: Int64, depth: Int64, actions: Int64, width: Int64, num_subgames: int) -> BlockLayout:
+    """Join groups of infosets to blocks. Groups are sorted by (subgame, depth, actions), ``width`` infosets each.
+
+    A group is never cut: in the vector engine it holds the hands at one public node.
+    """
+    if len(actions) == 0:
+        nothing, zeros = np.zeros(0, np.int64), np.zeros(num_subgames + 1, np.int64)
+        small = nothing.astype(np.int32)
+        return BlockLayout(nothing, small, small, nothing, np.zeros(1, np.int64), zeros)
+    first_infoset = np.cumsum(width) - width
+    new_kind = np.any(np.diff(np.stack([subgame, depth, actions]), axis=1) != 0, axis=0)
+    kind = np.concatenate([[0], np.cumsum(new_kind)])
+    kind_start = first_infoset[np.searchsorted(kind, kind)]
+    part = (first_infoset - kind_start) // BLOCK_WIDTH_LIMIT
+    starts = np.concatenate([[0], np.flatnonzero(new_kind | (np.diff(part) != 0)) + 1])
+    block_width = np.add.reduceat(width, starts)
+    block_actions = actions[starts]
+    ends = num_subgames + np.cumsum(block_actions * block_width)
+    block_subgame, block_depth = subgame[starts], depth[starts]
+    new_level = (np.diff(block_subgame) != 0) | (np.diff(block_depth) != 0)
+    level_start = np.concatenate([[0], np.flatnonzero(new_level) + 1, [len(starts)]]).astype(np.int64)
+    return BlockLayout(
+        offset=(ends - block_actions * block_width).astype(np.int64),
+        actions=block_actions.astype(np.int32),
+        width=block_width.astype(np.int32),
+        infoset=first_infoset[starts].astype(np.int64),
+        level_start=level_start,
+        subgame_level=np.searchsorted(block_subgame[level_start[:-1]], np.arange(num_subgames + 1)).astype(np.int64),
+    )
 
 
 @inlined
-def plan_block(
-    block: int,
-    block_offset: Int64,
-    block_actions: Int32,
-    block_width: Int32,
-    block_infoset: Int64,
-    parent_sequence: Int32,
-    strategy: Float,
-    plan: Float,
-) -> None:
+def plan_block(block: int, plex: Treeplex, strategy: Float, plan: Float) -> None:
     """Write a block's part of the plan: the parent sequence's entry times the strategy's probability."""
-    offset, width, infoset = block_offset[block], block_width[block], block_infoset[block]
-    for action in range(block_actions[block]):
-        start = offset + action * width
+    width, infoset = plex.block_width[block], plex.block_infoset[block]
+    parents = plex.parent_sequence[infoset : infoset + width]
+    for action in range(plex.block_actions[block]):
+        start = plex.block_offset[block] + action * width
+        own_plan, probabilities = plan[start : start + width], strategy[start : start + width]
         for j in range(width):
-            plan[start + j] = plan[parent_sequence[infoset + j]] * strategy[start + j]
+            own_plan[j] = plan[parents[j]] * probabilities[j]
 
 
 @kernel
@@ -120,16 +161,7 @@ def write_plan(plex: Treeplex, strategy: Float, plan: Float) -> None:
     """Turn a strategy (probabilities per infoset) into a plan (products along each sequence)."""
     plan[: plex.subgame_level.size - 1] = 1.0
     for block in range(plex.block_offset.size):
-        plan_block(
-            block,
-            plex.block_offset,
-            plex.block_actions,
-            plex.block_width,
-            plex.block_infoset,
-            plex.parent_sequence,
-            strategy,
-            plan,
-        )
+        plan_block(block, plex, strategy, plan)
 
 
 @kernel

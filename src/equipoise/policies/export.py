@@ -1,0 +1,31 @@
+"""Policies as JSON and CSV, for other programs."""
+
+import csv
+import json
+from pathlib import Path
+
+from equipoise.files import write_atomically
+from equipoise.policies.policy import Policy
+
+
+def write_json(policy: Policy, path: str | Path) -> None:
+    """Write ``{"game": ..., "origin": ..., "infosets": {key: {"player": p, "actions": {name: probability}}}}``."""
+    infosets = {
+        key: {
+            "player": int(policy.players[index]),
+            "actions": dict(zip(policy.action_names[index], policy.probabilities_at(index).tolist(), strict=True)),
+        }
+        for index, key in enumerate(policy.keys)
+    }
+    with write_atomically(path, "w") as file:
+        json.dump({"game": policy.game, "origin": dict(policy.origin), "infosets": infosets}, file, indent=1)
+
+
+def write_csv(policy: Policy, path: str | Path) -> None:
+    """Write one row per action: player, infoset, action, probability."""
+    with write_atomically(path, "w") as file:
+        writer = csv.writer(file)
+        writer.writerow(["player", "infoset", "action", "probability"])
+        for index, key in enumerate(policy.keys):
+            for name, probability in zip(policy.action_names[index], policy.probabilities_at(index), strict=True):
+                writer.writerow([policy.players[index], key, name, repr(float(probability))])

@@ -1,0 +1,164 @@
+"""A policy: for each infoset key the probabilities of its actions, by name. It stands on its own, without a tree.
+
+File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` without pickle; see docs/formats.md):
+
+- ``header``: UTF-8 JSON as bytes: ``format``, ``version``, ``game``, and what is known of its origin;
+- ``keys``: all infoset keys, UTF-8, joined by NUL; ``players``: int8 per infoset;
+- ``action_names``: the distinct lists of action names, as UTF-8 JSON; ``action_list``: int32 per infoset, which list;
+- ``first_action``: int64 per infoset and one more; ``probabilities``: float64, infoset i has
+  ``probabilities[first_action[i]:first_action[i + 1]]``.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError, nearest
+from equipoise.files import write_atomically
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.treeplex import Float, Int64
+
+FORMAT = "equipoise-policy"
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """Action probabilities by infoset key."""
+
+    game: str
+    keys: Sequence[str]
+    players: Sequence[int]
+    action_names: Sequence[tuple[str, ...]]  # per infoset
+    first_action: Int64
+    probabilities: Float
+    origin: Mapping[str, Any] = field(default_factory=dict)  # algorithm, iterations, seed, exploitability, ...
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {key: index for index, key in enumerate(self.keys)}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._index
+
+    def action_probabilities(self, infoset_key: str) -> dict[str, float]:
+        """Return the probability of each action at an infoset."""
+        index = self._index.get(infoset_key)
+        if index is None:
+            hint = nearest(infoset_key, self.keys) if len(self.keys) <= 20_000 else ""
+            raise EquipoiseError(f"{self.game} has no infoset '{infoset_key}'{hint}")
+        return dict(zip(self.action_names[index], self.probabilities_at(index).tolist(), strict=True))
+
+    def probabilities_at(self, index: int) -> Float:
+        """Return the probabilities at the infoset with a number."""
+        return self.probabilities[self.first_action[index] : self.first_action[index + 1]]
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy to a file, all of it or nothing."""
+        lists: dict[tuple[str, ...], int] = {}
+        numbers = [lists.setdefault(names, len(lists)) for names in self.action_names]
+        header = {"format": FORMAT, "version": VERSION, "game": self.game, "origin": dict(self.origin)}
+        arrays = {
+            "header": _bytes(json.dumps(header)),
+            "keys": _bytes("\0".join(self.keys)),
+            "players": np.array(self.players, np.int8),
+            "action_names": _bytes(json.dumps(list(lists))),
+            "action_list": np.array(numbers, np.int32),
+            "first_action": np.asarray(self.first_action, np.int64),
+            "probabilities": self.probabilities,
+        }
+        with write_atomically(path) as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+    def to_open_spiel(self) -> Any:
+        """Return the same policy as an OpenSpiel ``TabularPolicy`` (needs the extra 'spiel')."""
+        from equipoise.policies.open_spiel import to_open_spiel
+
+        return to_open_spiel(self)
+
+
+def _bytes(text: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def load_policy(path: str | Path) -> Policy:
+    """Read a policy file, or say what is wrong with it."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            header = json.loads(arrays["header"].tobytes())
+            if header.get("format") != FORMAT or header.get("version") != VERSION:
+                raise EquipoiseError(f"{path} is not a policy of a version that this equipoise reads ({FORMAT} {VERSION})")
+            lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
+            keys = arrays["keys"].tobytes().decode()
+            policy = Policy(
+                game=header["game"],
+                keys=keys.split("\0") if len(arrays["players"]) else [],
+                players=arrays["players"].tolist(),
+                action_names=[lists[number] for number in arrays["action_list"]],
+                first_action=arrays["first_action"],
+                probabilities=arrays["probabilities"],
+                origin=header["origin"],
+            )
+    except FileNotFoundError:
+        raise EquipoiseError(f"{path}: there is no such policy file") from None
+    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise EquipoiseError(f"{path} is damaged or not a policy file ({error})") from None
+    if len(policy.keys) != len(policy.players) or policy.first_action[-1] != len(policy.probabilities):
+        raise EquipoiseError(f"{path} is damaged: its parts do not fit each other")
+    return policy
+
+
+def policy_from_strategies(
+    form: SequenceForm, strategies: tuple[Float, Float], origin: Mapping[str, Any] | None = None
+) -> Policy:
+    """Return the policy of a pair of strategies on a compiled game."""
+    keys: list[str] = []
+    players: list[int] = []
+    names: list[tuple[str, ...]] = []
+    counts, probabilities = [], []
+    for player, plex in enumerate(form.treeplexes):
+        sequences, _ = plex.sequence_table()
+        keys += form.keys(player)
+        players += [player] * plex.num_infosets
+        names += form.action_names(player)
+        counts.append(plex.num_actions())
+        probabilities.append(strategies[player][sequences])
+    return Policy(
+        game=form.game.name,
+        keys=keys,
+        players=players,
+        action_names=names,
+        first_action=np.concatenate([[0], np.cumsum(np.concatenate(counts))]),
+        probabilities=np.concatenate(probabilities),
+        origin=origin or {},
+    )
+
+
+def strategies_from_policy(form: SequenceForm, policy: Policy) -> tuple[Float, Float]:
+    """Return a policy's strategies on a compiled game; every infoset of the game must be in the policy."""
+    result = []
+    for player, plex in enumerate(form.treeplexes):
+        sequences, first_action = plex.sequence_table()
+        strategy = np.ones(plex.num_sequences)
+        for infoset, key in enumerate(form.keys(player)):
+            index = policy._index.get(key)
+            probabilities = None if index is None else policy.probabilities_at(index)
+            mine = sequences[first_action[infoset] : first_action[infoset + 1]]
+            if probabilities is None or len(probabilities) != len(mine):
+                raise EquipoiseError(
+                    f"the policy (of {policy.game}) does not fit {form.game.name}: it has no '{key}' with {len(mine)} actions"
+                )
+            if abs(probabilities.sum() - 1.0) > 1e-6 or probabilities.min() < 0.0:
+                raise EquipoiseError(f"the policy's probabilities at '{key}' are not a distribution: {probabilities}")
+            strategy[mine] = probabilities
+        result.append(strategy)
+    return result[0], result[1]

@@ -1,0 +1,194 @@
+"""The loop around a solver: run, evaluate now and then, log, checkpoint, stop; and go on after an interruption.
+
+Evaluations come at fixed iterations (each a tenth further than the last), never by the clock, so that an interrupted and
+resumed run passes through the same states as an uninterrupted one.
+"""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from equipoise.errors import EquipoiseError
+from equipoise.runs.directory import Checkpoint, RunDirectory
+
+SECONDS_A_STEP = 0.2  # how long a solver may run before signals, the clock and the progress bar get their turn
+
+
+class Runnable(Protocol):
+    """What a run needs of a solver."""
+
+    iteration: int
+
+    def run(self, iterations: int) -> None:
+        """Run some iterations."""
+
+    def state(self) -> dict[str, Any]:
+        """Return all that the next iterations depend on."""
+
+    def restore(self, iteration: int, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """When to stop: at whichever of the given limits is reached first."""
+
+    iterations: int | None = None
+    until: float | None = None  # exploitability
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.iterations is None and self.until is None and self.seconds is None:
+            raise EquipoiseError("say when to stop: iterations, until (an exploitability) or seconds")
+        for name in ("iterations", "until", "seconds"):
+            limit = getattr(self, name)
+            if limit is not None and not limit > 0:
+                raise EquipoiseError(f"{name}={limit} is not valid; give a number above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What a run can say of itself at a moment."""
+
+    iteration: int
+    seconds: float
+    iterations_per_second: float
+    seconds_left: float | None
+    fraction: float | None
+    exploitability: float | None
+
+
+class Interrupted(Exception):
+    """The user asked to stop; all work up to ``iteration`` is saved if the run has a directory."""
+
+    def __init__(self, iteration: int) -> None:
+        super().__init__(f"interrupted after iteration {iteration}")
+        self.iteration = iteration
+
+
+Record = dict[str, Any]
+
+
+def next_evaluation(iteration: int) -> int:
+    """Return the next iteration after which the strategy is evaluated."""
+    return iteration + max(1, iteration // 10)
+
+
+def drive(
+    solver: Runnable,
+    evaluate: Callable[[], Record],
+    stop: Stop,
+    *,
+    directory: RunDirectory | None = None,
+    history: list[Record] | None = None,
+    seconds_before: float = 0.0,
+    checkpoint_seconds: float = 30.0,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> list[Record]:
+    """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration."""
+    records = list(history or [])
+    started = time.perf_counter()
+    last_checkpoint = started
+    speed = 0.0
+    step = 1
+    run_since, time_since = solver.iteration, started
+
+    def seconds() -> float:
+        return seconds_before + time.perf_counter() - started
+
+    def record_evaluation() -> None:
+        if not records or records[-1]["iteration"] < solver.iteration:
+            records.append({"iteration": solver.iteration, "seconds": round(seconds(), 6), **evaluate()})
+            if directory is not None:
+                directory.append_log(records[-1])
+
+    def save() -> None:
+        if directory is not None:
+            directory.save_checkpoint(Checkpoint(solver.iteration, seconds(), solver.state()))
+
+    def reached() -> bool:
+        enough = stop.iterations is not None and solver.iteration >= stop.iterations
+        good = stop.until is not None and bool(records) and records[-1]["exploitability"] <= stop.until
+        late = stop.seconds is not None and seconds() >= stop.seconds
+        return enough or good or late
+
+    with _deferred_interrupts() as interrupted:
+        evaluate_at = next_evaluation(records[-1]["iteration"] if records else 0)
+        while not reached():
+            target = evaluate_at if stop.iterations is None else min(evaluate_at, stop.iterations)
+            step_started = time.perf_counter()
+            count = max(1, min(step, target - solver.iteration))
+            solver.run(count)
+            took = time.perf_counter() - step_started
+            step = max(1, min(2 * step, int(SECONDS_A_STEP / max(took / count, 1e-9))))
+            if solver.iteration >= evaluate_at:
+                record_evaluation()
+                evaluate_at = next_evaluation(solver.iteration)
+            now = time.perf_counter()
+            if now - time_since > 0.5 or speed == 0.0:
+                speed = (solver.iteration - run_since) / (now - time_since)
+                run_since, time_since = solver.iteration, now
+            on_progress(_progress(solver.iteration, seconds(), speed, stop, records))
+            if interrupted():
+                save()
+                raise Interrupted(solver.iteration)
+            if now - last_checkpoint >= checkpoint_seconds:
+                save()
+                last_checkpoint = time.perf_counter()
+        record_evaluation()
+        save()
+        on_progress(_progress(solver.iteration, seconds(), speed, stop, records))
+    return records
+
+
+def _progress(iteration: int, seconds: float, speed: float, stop: Stop, records: list[Record]) -> Progress:
+    """Estimate what is left: by count, by the clock, or by the slope of exploitability over iterations (log-log)."""
+    left: list[float] = []
+    if stop.iterations is not None and speed > 0.0:
+        left.append((stop.iterations - iteration) / speed)
+    if stop.seconds is not None:
+        left.append(stop.seconds - seconds)
+    if stop.until is not None and len(records) > 20 and speed > 0.0:
+        then, now = records[len(records) - 16], records[-1]
+        ratio = then["exploitability"] / max(now["exploitability"], 1e-300)
+        if ratio > 1.0:
+            # iterations grow by this factor while exploitability falls by `ratio`
+            growth = now["iteration"] / then["iteration"]
+            needed = max(now["exploitability"] / stop.until, 1.0)
+            exponent = min(40.0, math.log(growth) * math.log(needed) / math.log(ratio))
+            left.append((now["iteration"] * math.exp(exponent) - iteration) / speed)
+    seconds_left = max(0.0, min(left)) if left else None
+    return Progress(
+        iteration=iteration,
+        seconds=seconds,
+        iterations_per_second=speed,
+        seconds_left=seconds_left,
+        fraction=None if seconds_left is None else seconds / max(seconds + seconds_left, 1e-9),
+        exploitability=records[-1]["exploitability"] if records else None,
+    )
+
+
+@contextmanager
+def _deferred_interrupts() -> Iterator[Callable[[], bool]]:
+    """Turn Ctrl-C and SIGTERM into a question that the loop asks between steps; a second Ctrl-C acts at once."""
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def note(number: int, frame: object) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

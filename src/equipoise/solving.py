@@ -1,0 +1,214 @@
+"""Solve a game from Python in one call, with or without a run directory; go on with a run; look at a run.
+
+    solution = equipoise.solve("leduc_poker", iterations=1000)
+    solution.exploitability, solution.policy.action_probabilities("Qs|cr")
+"""
+
+import datetime
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from equipoise.compiled import set_threads
+from equipoise.errors import EquipoiseError
+from equipoise.games import Game, load_game
+from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
+from equipoise.runs.directory import RunDirectory
+from equipoise.runs.drive import Progress, Record, Stop, drive
+from equipoise.solvers.recipes import Solver, find_recipe
+from equipoise.trees.best_response import Evaluator
+from equipoise.trees.compile import Engine, compile_game
+from equipoise.trees.sequence_form import SequenceForm
+
+DEFAULT_ITERATIONS = 1000
+SEQUENCES_WORTH_THREADS = 100_000  # below this, sharing out an iteration costs more than it saves
+
+OnProgress = Callable[[Progress], None]
+
+
+def _silent(progress: Progress) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """What a solver found. Payoffs are to player 0; ``exploitability`` is ``nash_conv`` / 2, in the game's units."""
+
+    game: str
+    algorithm: str
+    iterations: int
+    seconds: float
+    seed: int
+    value: float
+    nash_conv: float
+    exploitability: float
+    history: list[Record]
+    threads: int
+    solver: Solver
+    directory: Path | None
+
+    @cached_property
+    def policy(self) -> Policy:
+        """Return the average strategy as a policy."""
+        origin = {name: number for name, number in self.summary().items() if name != "game"}
+        return policy_from_strategies(self.solver.form, self.solver.average_strategy(), origin)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, each under its name."""
+        names = ("game", "algorithm", "iterations", "seconds", "value", "nash_conv", "exploitability", "seed", "threads")
+        return {name: getattr(self, name) for name in names}
+
+
+def solve(
+    game: Game | str,
+    algorithm: str = "cfr+",
+    *,
+    iterations: int | None = None,
+    until: float | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    threads: int = 1,
+    engine: Engine = "auto",
+    parameters: Mapping[str, object] | None = None,
+    checkpoint_seconds: float = 30.0,
+    on_progress: OnProgress = _silent,
+) -> Solution:
+    """Find a (near-)unexploitable strategy.
+
+    Stops at whichever of ``iterations``, ``until`` (an exploitability) and ``seconds`` is reached first; 1000 iterations
+    when none is given. With ``out`` the run is kept in that directory and can be resumed. The result depends on the
+    game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``.
+    """
+    recipe = find_recipe(algorithm)
+    resolved = recipe.resolve(parameters or {})
+    if iterations is None and until is None and seconds is None:
+        iterations = DEFAULT_ITERATIONS
+    stop = Stop(iterations=iterations, until=until, seconds=seconds)
+    if threads < 1:
+        raise EquipoiseError(f"threads={threads} is not valid; give a number above 0")
+    if isinstance(game, str):
+        game = load_game(game)
+    config = {
+        "game": game.name,
+        "algorithm": algorithm,
+        "parameters": resolved,
+        "engine": engine,
+        "seed": seed,
+        "threads": threads,
+        "stop": {"iterations": iterations, "until": until, "seconds": seconds},
+        "checkpoint_seconds": checkpoint_seconds,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
+        "versions": _versions(),
+    }
+    form = compile_game(game, engine)
+    directory = None if out is None else RunDirectory.create(out, config)
+    return _run(form, config, stop, directory, on_progress)
+
+
+def resume(
+    path: str | Path,
+    *,
+    iterations: int | None = None,
+    until: float | None = None,
+    seconds: float | None = None,
+    threads: int | None = None,
+    on_progress: OnProgress = _silent,
+    on_complaint: Callable[[str], None] = lambda sentence: None,
+) -> Solution:
+    """Go on with a run from its last good checkpoint, to the limits it had or to new ones."""
+    directory = RunDirectory.open(path)
+    config = dict(directory.config)
+    limits = {"iterations": iterations, "until": until, "seconds": seconds}
+    if any(limit is not None for limit in limits.values()):
+        config["stop"] = limits
+    if threads is not None:
+        config["threads"] = threads
+    for name, made_with in config["versions"].items():
+        if (now := _versions().get(name)) != made_with:
+            on_complaint(f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits")
+    form = compile_game(load_game(config["game"]), config["engine"])
+    return _run(form, config, Stop(**config["stop"]), directory, on_progress, on_complaint)
+
+
+def _run(
+    form: SequenceForm,
+    config: Mapping[str, Any],
+    stop: Stop,
+    directory: RunDirectory | None,
+    on_progress: OnProgress,
+    on_complaint: Callable[[str], None] = lambda sentence: None,
+) -> Solution:
+    threads = set_threads(config["threads"]) if form.num_sequences >= SEQUENCES_WORTH_THREADS else 1
+    solver = find_recipe(config["algorithm"]).make(form, config["parameters"], threads)
+    evaluator = Evaluator(form, threads=threads)
+
+    def evaluate() -> Record:
+        found = evaluator.best_responses(solver.average_strategy())
+        return {"value": found.value, "nash_conv": found.nash_conv, "exploitability": found.exploitability}
+
+    history: list[Record] = []
+    seconds_before = 0.0
+    if directory is not None:
+        checkpoint, complaints = directory.load_checkpoint()
+        for complaint in complaints:
+            on_complaint(complaint)
+        if checkpoint is not None:
+            solver.restore(checkpoint.iteration, checkpoint.state)
+            seconds_before = checkpoint.seconds
+        history = directory.cut_log(solver.iteration)
+    history = drive(
+        solver,
+        evaluate,
+        stop,
+        directory=directory,
+        history=history,
+        seconds_before=seconds_before,
+        checkpoint_seconds=config["checkpoint_seconds"],
+        on_progress=on_progress,
+    )
+    last = history[-1]
+    solution = Solution(
+        game=config["game"],
+        algorithm=config["algorithm"],
+        iterations=solver.iteration,
+        seconds=last["seconds"],
+        seed=config["seed"],
+        value=last["value"],
+        nash_conv=last["nash_conv"],
+        exploitability=last["exploitability"],
+        history=history,
+        threads=threads,
+        solver=solver,
+        directory=None if directory is None else directory.path,
+    )
+    if directory is not None:
+        solution.policy.save(directory.policy_path)
+        directory.save_result(solution.summary())
+    return solution
+
+
+def open_policy(path: str | Path) -> Policy:
+    """Return the policy of a finished run, of an unfinished run's last checkpoint, or of a policy file."""
+    if Path(path).is_file():
+        return load_policy(path)
+    directory = RunDirectory.open(path)
+    if directory.policy_path.exists():
+        return load_policy(directory.policy_path)
+    checkpoint, complaints = directory.load_checkpoint()
+    if checkpoint is None:
+        raise EquipoiseError(f"{path} has no policy and no good checkpoint yet{''.join('; ' + c for c in complaints)}")
+    config = directory.config
+    form = compile_game(load_game(config["game"]), config["engine"])
+    solver = find_recipe(config["algorithm"]).make(form, config["parameters"], 1)
+    solver.restore(checkpoint.iteration, checkpoint.state)
+    origin = {"algorithm": config["algorithm"], "iterations": checkpoint.iteration, "seed": config["seed"]}
+    return policy_from_strategies(form, solver.average_strategy(), origin)
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in ("equipoise", "numpy", "numba")}}

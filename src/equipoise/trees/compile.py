@@ -1,0 +1,77 @@
+"""From a game to the arrays that solvers see, by the best builder there is for the game, within the memory there is."""
+
+from typing import Literal
+
+from equipoise.errors import EquipoiseError
+from equipoise.games import Game
+from equipoise.games.bluff import Bluff, rolls
+from equipoise.games.goofspiel import Goofspiel
+from equipoise.games.poker import PokerGame
+from equipoise.memory import require
+from equipoise.trees import build_goofspiel
+from equipoise.trees.build_bluff import bluff_public_tree, count_public_nodes
+from equipoise.trees.build_goofspiel import goofspiel_tree
+from equipoise.trees.build_poker import count_betting_nodes, poker_public_tree
+from equipoise.trees.game_tree import BYTES_PER_HISTORY, GameTree, tree_from_rules
+from equipoise.trees.public_tree import PublicTree, count_histories, histories, vector_form
+from equipoise.trees.sequence_form import SequenceForm, sequence_form
+
+Engine = Literal["auto", "sequence", "vector"]
+
+BUILDER_BYTES_PER_HISTORY = 2 * BYTES_PER_HISTORY  # a compiled builder's scratch space included
+SEQUENCE_BYTES_PER_HISTORY = 56  # last sequences and reach, and the payoffs while they are sorted
+BYTES_PER_SEQUENCE = 80  # a form's own arrays, and a full-width solver's with an evaluator's
+
+
+def build_public_tree(game: Game) -> PublicTree:
+    """Return a game's public tree; only poker and Bluff have one."""
+    if isinstance(game, PokerGame):
+        nodes = count_betting_nodes(game)
+        widest = max(game.vector_width(betting_round) for betting_round in range(len(game.betting.rounds)))
+        require(nodes * widest * BYTES_PER_SEQUENCE, what=f"the public tree of {game.name} ({nodes:,} nodes)")
+        return poker_public_tree(game)
+    if isinstance(game, Bluff):
+        nodes = count_public_nodes(game)
+        hands = max(len(rolls(dice)) for dice in game.dice)
+        require(
+            nodes * hands * BYTES_PER_SEQUENCE,
+            what=f"full-width solving of {game.name} ({nodes:,} public nodes, {hands} rolls)",
+        )
+        return bluff_public_tree(game)
+    raise EquipoiseError(f"{game.name} has no public tree; use the sequence engine")
+
+
+def build_game_tree(game: Game) -> GameTree:
+    """Return every history of a game, in compiled code for the built-in games."""
+    if isinstance(game, Goofspiel):
+        total = build_goofspiel.count_histories(game)
+        _require_histories(game, total)
+        return goofspiel_tree(game)
+    if isinstance(game, Bluff) and sum(game.dice) > 2:
+        # Every history of the first round is followed by every history of the next.
+        total = 1
+        for current in game.rounds():
+            total *= 2 ** (current.bids + 1) * len(rolls(current.dice[0])) * len(rolls(current.dice[1]))
+        _require_histories(game, total)
+    if isinstance(game, Bluff | PokerGame) and not (isinstance(game, PokerGame) and len(game.board_cards) > 2):
+        public = build_public_tree(game)
+        _require_histories(game, count_histories(public))
+        return histories(public)
+    return tree_from_rules(game)
+
+
+def _require_histories(game: Game, total: int) -> None:
+    require(total * BUILDER_BYTES_PER_HISTORY, what=f"the tree of {game.name} ({total:.3g} histories)")
+    if total >= 2**31:
+        raise EquipoiseError(f"the tree of {game.name} has {total:.3g} histories; at most 2.1e9 can be listed")
+
+
+def compile_game(game: Game, engine: Engine = "auto") -> SequenceForm:
+    """Return the form that solvers see. ``auto`` takes the vector engine where the game has a public tree."""
+    if engine == "vector" or (engine == "auto" and isinstance(game, PokerGame | Bluff)):
+        return vector_form(build_public_tree(game))
+    if engine in ("auto", "sequence"):
+        tree = build_game_tree(game)
+        require(tree.num_nodes * SEQUENCE_BYTES_PER_HISTORY, what=f"the sequence form of {game.name}")
+        return sequence_form(tree)
+    raise EquipoiseError(f"unknown engine '{engine}'; give auto, sequence or vector")
