@@ -30,7 +30,7 @@ _HOMES = {
     "solve": "equipoise.solving",
 }
 
-__all__ = [  # noqa: F822
+__all__ = [
     "CHANCE",
     "TERMINAL",
     "EquipoiseError",

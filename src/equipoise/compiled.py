@@ -6,26 +6,24 @@ parallel build of a kernel, and between runs.
 
 import types
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba import prange
 
 __all__ = ["inlined", "kernel", "kernel_pair", "prange", "set_threads"]
 
-F = TypeVar("F", bound=Callable[..., object])
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
     """Compile ``function`` to native code; the result is cached on disk, so that only the first call is slow."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: F) -> F:
     """Compile a small piece of a kernel so that it disappears into its caller: calls with many arrays are costly."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
-    return compiled
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
 
 
 def kernel_pair(function: F) -> tuple[F, F]:
@@ -33,18 +31,17 @@ def kernel_pair(function: F) -> tuple[F, F]:
     # Numba's on-disk cache is keyed by the qualified name but not by the compile options, so the twin needs a name of
     # its own; without it the serial build would be loaded in place of the parallel one.
     twin = types.FunctionType(
-        function.__code__,  # type: ignore[attr-defined]
-        function.__globals__,  # type: ignore[attr-defined]
+        function.__code__,
+        function.__globals__,
         f"{function.__name__}_parallel",
     )
     twin.__qualname__ = f"{function.__qualname__}_parallel"
     twin.__module__ = function.__module__
-    parallel: F = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(twin)
-    return kernel(function), parallel
+    return kernel(function), cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(twin))
 
 
 def set_threads(count: int) -> int:
     """Let parallel kernels use ``count`` threads (at most the cores there are); return the number granted."""
-    granted: int = max(1, min(count, numba.config.NUMBA_NUM_THREADS))
+    granted = max(1, min(count, int(numba.config.NUMBA_NUM_THREADS)))  # type: ignore[attr-defined]
     numba.set_num_threads(granted)
     return granted

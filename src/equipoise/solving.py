@@ -1,7 +1,7 @@
 """Solve a game from Python in one call, with or without a run directory; go on with a run; look at a run.
 
-    solution = equipoise.solve("leduc_poker", iterations=1000)
-    solution.exploitability, solution.policy.action_probabilities("Qs|cr")
+solution = equipoise.solve("leduc_poker", iterations=1000)
+solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 """
 
 import datetime
@@ -59,7 +59,17 @@ class Solution:
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
-        names = ("game", "algorithm", "iterations", "seconds", "value", "nash_conv", "exploitability", "seed", "threads")
+        names = (
+            "game",
+            "algorithm",
+            "iterations",
+            "seconds",
+            "value",
+            "nash_conv",
+            "exploitability",
+            "seed",
+            "threads",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -80,9 +90,9 @@ def solve(
 ) -> Solution:
     """Find a (near-)unexploitable strategy.
 
-    Stops at whichever of ``iterations``, ``until`` (an exploitability) and ``seconds`` is reached first; 1000 iterations
-    when none is given. With ``out`` the run is kept in that directory and can be resumed. The result depends on the
-    game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``.
+    Stops at whichever of ``iterations``, ``until`` (an exploitability) and ``seconds`` is reached first; 1000
+    iterations when none is given. With ``out`` the run is kept in that directory and can be resumed. The result depends on
+    the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``.
     """
     recipe = find_recipe(algorithm)
     resolved = recipe.resolve(parameters or {})
@@ -130,7 +140,9 @@ def resume(
         config["threads"] = threads
     for name, made_with in config["versions"].items():
         if (now := _versions().get(name)) != made_with:
-            on_complaint(f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits")
+            on_complaint(
+                f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
+            )
     form = compile_game(load_game(config["game"]), config["engine"])
     return _run(form, config, Stop(**config["stop"]), directory, on_progress, on_complaint)
 

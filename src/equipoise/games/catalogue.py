@@ -94,7 +94,9 @@ CATALOGUE: dict[str, Entry] = {
             about="Leduc with any whole bet up to all-in",
             source="Double Neural CFR 2019, 2020",
             parameters=(
-                Parameter(name="stack", default="5", meaning="chips a player, ante of 1 included", read=_integer(1, 60)),
+                Parameter(
+                    name="stack", default="5", meaning="chips a player, ante of 1 included", read=_integer(1, 60)
+                ),
             ),
             make=lambda stack: poker.nl_leduc(stack),
         ),
@@ -146,7 +148,9 @@ def load_game(text: str) -> Game:
         return _load_python_file(rest)
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?", text)
     if match is None:
-        raise EquipoiseError(f"'{text}' is not a game: write NAME or NAME(parameter=value,...), as in nl_leduc(stack=5)")
+        raise EquipoiseError(
+            f"'{text}' is not a game: write NAME or NAME(parameter=value,...), as in nl_leduc(stack=5)"
+        )
     name, arguments = match[1], match[2] or ""
     if name not in CATALOGUE:
         hint = nearest(name, CATALOGUE)
@@ -160,7 +164,9 @@ def _make(entry: Entry, arguments: str) -> Game:
     for piece in filter(None, (piece.strip() for piece in arguments.split(","))):
         key, equals, value = (part.strip() for part in piece.partition("="))
         if not equals:
-            raise EquipoiseError(f"{entry.name}: '{piece}' is not a parameter; write it as name=value, as in {entry.usage}")
+            raise EquipoiseError(
+                f"{entry.name}: '{piece}' is not a parameter; write it as name=value, as in {entry.usage}"
+            )
         if key not in known:
             wanted = f"; it has {', '.join(known)}" if known else "; it has none"
             raise EquipoiseError(f"{entry.name} has no parameter '{key}'{nearest(key, known) or wanted}")

@@ -146,7 +146,8 @@ class _Reader:
 
     def advance(self) -> None:
         match = _TOKEN.match(self.source, self.position)
-        assert match is not None and match.lastgroup is not None  # the pattern has a group for every character
+        assert match is not None  # the pattern has a group for every character
+        assert match.lastgroup is not None
         self.kind, self.value = match.lastgroup, match[match.lastgroup]
         self.start, self.position = match.start(match.lastgroup), match.end()
         if self.kind == "quote":

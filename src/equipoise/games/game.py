@@ -1,8 +1,8 @@
 """What a game is here: rules only. Who acts, what is legal, who sees what, who is paid.
 
-To add a game, subclass :class:`Game` and :class:`State` in one file (see ``examples/own_game.py``); everything else (the
-compiled tree, every solver, exploitability, runs, export) follows from these methods. Games have two players, 0 and 1,
-and are zero-sum: a payoff is always the payoff *to player 0*.
+To add a game, subclass :class:`Game` and :class:`State` in one file (see ``examples/own_game.py``); everything else
+(the compiled tree, every solver, exploitability, runs, export) follows from these methods. Games have two players, 0
+and 1, and are zero-sum: a payoff is always the payoff *to player 0*.
 """
 
 from abc import ABC, abstractmethod

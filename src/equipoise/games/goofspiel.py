@@ -1,7 +1,7 @@
 """Goofspiel as Gibson et al. (2012) play it: secret bids, descending prizes, and players learn only who won each bid.
 
-Round k is worth n - k + 1 points; a tie gives nobody the points; whoever has more points wins 1. The bids of a round are
-secret, so it makes no difference that player 0 is asked first. With one card left there is no choice: unless
+Round k is worth n - k + 1 points; a tie gives nobody the points; whoever has more points wins 1. The bids of a round
+are secret, so it makes no difference that player 0 is asked first. With one card left there is no choice: unless
 ``last_round=played``, the last bids are made automatically (as OpenSpiel does).
 """
 

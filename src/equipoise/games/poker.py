@@ -160,9 +160,7 @@ class PokerState(State):
         at_risk = float(self.betting.pot_share_at_risk())
         if self.betting.folded >= 0:
             return at_risk if self.betting.folded == 1 else -at_risk
-        mine, theirs = (
-            self.game.strength(self.game.deck, self.game.hands[hand], self.board) for hand in self.hands
-        )
+        mine, theirs = (self.game.strength(self.game.deck, self.game.hands[hand], self.board) for hand in self.hands)
         return at_risk * ((mine > theirs) - (mine < theirs))
 
 

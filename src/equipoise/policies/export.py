@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pickle
 from pathlib import Path
 
 from equipoise.files import write_atomically
@@ -29,3 +30,10 @@ def write_csv(policy: Policy, path: str | Path) -> None:
         for index, key in enumerate(policy.keys):
             for name, probability in zip(policy.action_names[index], policy.probabilities_at(index), strict=True):
                 writer.writerow([policy.players[index], key, name, repr(float(probability))])
+
+
+def write_open_spiel(policy: Policy, path: str | Path) -> None:
+    """Write an OpenSpiel ``TabularPolicy`` as a pickle, the way OpenSpiel's own programs keep policies."""
+    tabular = policy.to_open_spiel()
+    with write_atomically(path) as file:
+        pickle.dump(tabular, file)

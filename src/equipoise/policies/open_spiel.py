@@ -27,9 +27,7 @@ def to_open_spiel(policy: Policy) -> Any:
         if ours.player == TERMINAL:
             continue
         actions = list(ours.actions())
-        their_actions = (
-            [a for a, _ in theirs.chance_outcomes()] if theirs.is_chance_node() else theirs.legal_actions()
-        )
+        their_actions = [a for a, _ in theirs.chance_outcomes()] if theirs.is_chance_node() else theirs.legal_actions()
         if ours.player >= 0:
             their_key = theirs.information_state_string()
             if their_key not in seen:

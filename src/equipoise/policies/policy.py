@@ -96,7 +96,9 @@ def load_policy(path: str | Path) -> Policy:
         with np.load(path, allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())
             if header.get("format") != FORMAT or header.get("version") != VERSION:
-                raise EquipoiseError(f"{path} is not a policy of a version that this equipoise reads ({FORMAT} {VERSION})")
+                raise EquipoiseError(
+                    f"{path} is not a policy of a version that this equipoise reads ({FORMAT} {VERSION})"
+                )
             lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
             keys = arrays["keys"].tobytes().decode()
             policy = Policy(
@@ -155,7 +157,8 @@ def strategies_from_policy(form: SequenceForm, policy: Policy) -> tuple[Float, F
             mine = sequences[first_action[infoset] : first_action[infoset + 1]]
             if probabilities is None or len(probabilities) != len(mine):
                 raise EquipoiseError(
-                    f"the policy (of {policy.game}) does not fit {form.game.name}: it has no '{key}' with {len(mine)} actions"
+                    f"the policy (of {policy.game}) does not fit {form.game.name}: "
+                    f"it has no '{key}' with {len(mine)} actions"
                 )
             if abs(probabilities.sum() - 1.0) > 1e-6 or probabilities.min() < 0.0:
                 raise EquipoiseError(f"the policy's probabilities at '{key}' are not a distribution: {probabilities}")

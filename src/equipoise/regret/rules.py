@@ -51,7 +51,9 @@ def coefficient_table(rule: Rule, first_iteration: int, count: int) -> Float:
 
 
 @inlined
-def updated(old: float, increment: float, keep_positive: float, keep_negative: float, weight: float, floor: float) -> float:
+def updated(
+    old: float, increment: float, keep_positive: float, keep_negative: float, weight: float, floor: float
+) -> float:
     """Return the regret after an increment."""
     keep = keep_positive if old > 0.0 else keep_negative
     return max(keep * old + weight * increment, floor)
@@ -97,7 +99,7 @@ class DiscountedCFR:
     gamma: float = 2.0
 
     def at(self, iteration: Numbers) -> Coefficients:
-        # The paper discounts after adding; discounting what iteration t - 1 left before adding gives the same strategies.
+        # The paper discounts after adding; discounting before adding what iteration t - 1 left is the same.
         past = iteration - 1
         return Coefficients(
             keep_positive=_fading(past, self.alpha),

@@ -27,7 +27,14 @@ Pair = tuple[Float, Float]
 
 @inlined
 def _regrets_of_block(
-    block: int, plex: Treeplex, rule: Float, gradient: Float, strategy: Float, regret_sum: Float, values: Float, totals: Float
+    block: int,
+    plex: Treeplex,
+    rule: Float,
+    gradient: Float,
+    strategy: Float,
+    regret_sum: Float,
+    values: Float,
+    totals: Float,
 ) -> None:
     """Step 2 for one block: values, regret increments under the rule, and the next strategy."""
     offset, actions, width = plex.block_offset[block], plex.block_actions[block], plex.block_width[block]
@@ -119,7 +126,7 @@ _ITERATE = kernel_pair(_iterate)
 
 
 class FullWidthCFR:
-    """Tabular CFR over every history of a game; the update rule makes it CFR, CFR+, Linear, Discounted or Predictive."""
+    """Tabular CFR over every history of a game; the rule makes it CFR, CFR+, Linear, Discounted or Predictive."""
 
     def __init__(
         self,

@@ -101,5 +101,7 @@ RECIPES: dict[str, Recipe] = {
 def find_recipe(name: str) -> Recipe:
     """Return the recipe of an algorithm's name, or suggest the nearest."""
     if name not in RECIPES:
-        raise EquipoiseError(f"unknown algorithm '{name}'{nearest(name, RECIPES) or '; `equipoise algorithms` lists them'}")
+        raise EquipoiseError(
+            f"unknown algorithm '{name}'{nearest(name, RECIPES) or '; `equipoise algorithms` lists them'}"
+        )
     return RECIPES[name]

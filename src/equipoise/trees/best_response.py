@@ -1,7 +1,7 @@
 """Exact value and best responses, on any sequence form.
 
-1. Turn both strategies into plans. 2. Per player: the gradient against the opponent's plan. 3. Sweep the treeplex from the
-last infosets to the first, taking the best action (best response) or the strategy's mean (expected value).
+1. Turn both strategies into plans. 2. Per player: the gradient against the opponent's plan. 3. Sweep the treeplex from
+the last infosets to the first, taking the best action (best response) or the strategy's mean (expected value).
 """
 
 from typing import NamedTuple
@@ -67,7 +67,7 @@ def _sweep(
     gradient: Float,
     values: Float,
 ) -> tuple[float, float]:
-    """Return a player's value of a best response (or of ``strategy``) to a plan, and of ``own_plan`` to the same payoffs.
+    """Return what a best response (or ``strategy``) wins against a plan, and what ``own_plan`` wins against it.
 
     The second number is the value of ``own_plan`` when the game has one subgame. ``gradient`` is left holding the value
     of every sequence.

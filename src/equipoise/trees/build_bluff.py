@@ -3,6 +3,8 @@
 Each round is a subgame of its own; winning or losing it leads to the next round, or ends the game.
 """
 
+from functools import cache
+
 import numpy as np
 
 from equipoise.games import TERMINAL
@@ -53,11 +55,12 @@ def bluff_public_tree(game: Bluff) -> PublicTree:
         roll = stage_rolls[number][acting][label]
         return game.infoset_text(current, roll, bids)
 
-    def action_names(node: int) -> list[str]:
+    @cache
+    def action_names(node: int) -> tuple[str, ...]:
         number, bids = place(node)
         current = rounds[number]
         actions = range(bids[-1] + 1, current.bids + 1) if bids else range(current.bids)
-        return [game.action_text(current, action) for action in actions]
+        return tuple(game.action_text(current, action) for action in actions)
 
     stages = tuple(_stage(current) for current in rounds)
     stage_rolls = [
@@ -123,9 +126,7 @@ def _round_nodes(current: BluffRound) -> dict[str, Int64]:
 
 def _stage(current: BluffRound) -> Stage:
     probability = np.outer(roll_probabilities(current.dice[0]), roll_probabilities(current.dice[1]))
-    first, second = (
-        tuple("".join(str(die + 1) for die in roll) for roll in rolls(current.dice[p])) for p in range(2)
-    )
+    first, second = (tuple("".join(str(die + 1) for die in roll) for roll in rolls(current.dice[p])) for p in range(2))
     return Stage(
         groups=1,
         labels=(first, second),

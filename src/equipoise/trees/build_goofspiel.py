@@ -1,7 +1,7 @@
 """Goofspiel's tree in compiled code: level by level, with infosets numbered as they are first reached.
 
-A player's infoset is its own bids with the outcomes it saw, so the next infoset follows from (infoset, bid, outcome): the
-kernel keeps, per round and player, a table of these triples, and never looks at text.
+A player's infoset is its own bids with the outcomes it saw, so the next infoset follows from (infoset, bid, outcome):
+the kernel keeps, per round and player, a table of these triples, and never looks at text.
 """
 
 from collections.abc import Sequence
@@ -52,13 +52,13 @@ class GoofspielLabels:
         """Return every infoset's key."""
         return self._keys
 
-    def action_names(self, infoset: int) -> Sequence[str]:
+    def action_names(self, infoset: int) -> tuple[str, ...]:
         """Return the names of an infoset's actions."""
         used, current = set(), infoset
         while self.parent[current] >= 0:
             used.add(self.bid[current])
             current = self.parent[current]
-        return [f"bid {card + 1}" for card in range(self.game.cards) if card not in used]
+        return tuple(f"bid {card + 1}" for card in range(self.game.cards) if card not in used)
 
 
 @kernel
@@ -160,7 +160,8 @@ def goofspiel_tree(game: Goofspiel) -> GameTree:
     player, points = np.empty(total, np.int8), np.empty(total, np.int8)
     parent, first_child, num_children, infoset = (np.empty(total, np.int32) for _ in range(4))
     payoff = np.empty(total)
-    labels = [np.empty(bound, np.int8), *(np.empty(bound, np.int32) for _ in range(3))]
+    infoset_player = np.empty(bound, np.int8)
+    infoset_parent, infoset_bid, infoset_outcome = (np.empty(bound, np.int32) for _ in range(3))
     infosets = _build(
         cards,
         game.decision_rounds,
@@ -170,16 +171,17 @@ def goofspiel_tree(game: Goofspiel) -> GameTree:
         num_children,
         infoset,
         payoff,
-        *labels,
+        infoset_player,
+        infoset_parent,
+        infoset_bid,
+        infoset_outcome,
         np.full((bound, cards, 3), -1, np.int32),
         np.empty((2, total), np.int32),
         points,
         np.empty((2, total), np.int32),
     )
-    infoset_player, infoset_parent, infoset_bid, infoset_outcome = (array[:infosets].copy() for array in labels)
-    bids_made = np.zeros(infosets, np.int32)
-    for number in range(2, infosets):
-        bids_made[number] = bids_made[infoset_parent[number]] + 1
+    actions = np.empty(infosets, np.int32)
+    actions[infoset[infoset >= 0]] = num_children[infoset >= 0]
     return GameTree(
         game=game,
         player=player,
@@ -189,7 +191,13 @@ def goofspiel_tree(game: Goofspiel) -> GameTree:
         infoset=infoset,
         probability=np.ones(total),
         payoff=payoff,
-        infoset_player=infoset_player,
-        infoset_actions=(cards - bids_made).astype(np.int32),
-        labels=GoofspielLabels(game, infoset_player, infoset_parent, infoset_bid, infoset_outcome),
+        infoset_player=infoset_player[:infosets].copy(),
+        infoset_actions=actions,
+        labels=GoofspielLabels(
+            game,
+            infoset_player[:infosets].copy(),
+            infoset_parent[:infosets].copy(),
+            infoset_bid[:infosets].copy(),
+            infoset_outcome[:infosets].copy(),
+        ),
     )

@@ -1,5 +1,7 @@
 """Public trees of poker games: the betting tree from the game's own rules, and one stage of hands per betting round."""
 
+from functools import cache
+
 import numpy as np
 
 from equipoise.games import CHANCE, TERMINAL
@@ -54,9 +56,10 @@ def poker_public_tree(game: PokerGame) -> PublicTree:
     def infoset_text(node: int, label: str) -> str:
         return f"{label}|{betting[node].text}"
 
-    def action_names(node: int) -> list[str]:
+    @cache
+    def action_names(node: int) -> tuple[str, ...]:
         state = betting[node]
-        return [game.betting_action_name(state, action) for action in legal_actions(game.betting, state)]
+        return tuple(game.betting_action_name(state, action) for action in legal_actions(game.betting, state))
 
     return PublicTree(
         game=game,
@@ -102,9 +105,7 @@ def _stage(game: PokerGame, betting_round: int) -> Stage:
         before = game.boards(betting_round - 1)
         assert len(before) == 1, "several deals of board cards need ordered boards"
         previous[:] = [index for indices in live for index in indices]
-    return Stage(
-        groups=len(boards), labels=(labels, labels), previous=(previous, previous), probability=probability
-    )
+    return Stage(groups=len(boards), labels=(labels, labels), previous=(previous, previous), probability=probability)
 
 
 def _showdown(game: PokerGame, betting_round: int) -> Float:

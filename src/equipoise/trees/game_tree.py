@@ -24,7 +24,7 @@ class InfosetLabels(Protocol):
     def keys(self) -> Sequence[str]:
         """Return every infoset's key, in order of infoset number."""
 
-    def action_names(self, infoset: int) -> Sequence[str]:
+    def action_names(self, infoset: int) -> tuple[str, ...]:
         """Return the names of an infoset's actions."""
 
 
@@ -39,7 +39,7 @@ class ListedLabels:
         """Return every infoset's key."""
         return self.listed_keys
 
-    def action_names(self, infoset: int) -> Sequence[str]:
+    def action_names(self, infoset: int) -> tuple[str, ...]:
         """Return the names of an infoset's actions."""
         return self.listed_action_names[infoset]
 

@@ -1,12 +1,13 @@
 """What a player stands to win by each of its sequences, given the opponent's plan: the linear map of the sequence form.
 
-``gradient[s]`` is the sum over the terminal histories whose last own sequence is s of payoff x chance x opponent's plan.
-It comes in two forms, and a game uses one of them:
+``gradient[s]`` is the sum over the terminal histories whose last own sequence is s of payoff x chance x opponent's
+plan. It comes in two forms, and a game uses one of them:
 
 *Sparse*: one number per pair of sequences that end together (compressed rows). The generic engine.
 
-*Operators*: whole vectors of private hands at once. Each entry is a terminal public node: a small dense matrix (payoff x
-deal probability, per group of board cards) from the opponent's vector of hands to the player's own. The vector engine.
+*Operators*: whole vectors of private hands at once. Each entry is a terminal public node: a small dense matrix (payoff
+x deal probability, per group of board cards) from the opponent's vector of hands to the player's own. The vector
+engine.
 
 In a game of several subgames a terminal may lead to another subgame, whose value is known by then: its payoff is
 ``scale * matrix + shift * deal probability``, see :func:`continuation`.
@@ -51,8 +52,6 @@ class Payoffs(NamedTuple):
     subgame_chunk: Int64
     deal_matrix: Int32  # [subgames] the matrix of deal probabilities; used only when a continuation shifts payoffs
     continuation: Int32  # [subgames, 2] the subgame after the player has won or lost this one, -1: the game is over
-
-
 
 
 def sparse_payoffs(row_start: Int64, column: UInt32, value: Float, chunk_start: Int64) -> Payoffs:

@@ -1,10 +1,11 @@
 """A game as public states x private hands: for poker and dice games, where what is public is a tree of its own.
 
 A node is a public history of actions. What the players hold is a vector at each node: one entry per private hand and,
-once board cards lie open, per (board, hand) pair. A *stage* fixes these vectors; dealing board cards leads from one stage
-to the next. All chance is in the deal probabilities, which are applied at terminal nodes.
+once board cards lie open, per (board, hand) pair. A *stage* fixes these vectors; dealing board cards leads from one
+stage to the next. All chance is in the deal probabilities, which are applied at terminal nodes.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +33,7 @@ class Stage:
 
     def width(self, player: int) -> int:
         """Return the length of a player's vector."""
-        return self.groups * self.probability.shape[1 + player]
+        return self.groups * int(self.probability.shape[1 + player])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class PublicTree:
     payoff_matrices: tuple[Float, ...]  # to player 0: [groups, hands of player 0, hands of player 1] each
     continuation: Int32  # [subgames, 2] the subgame after player 0 has won or lost this one; -1: the game is over
     infoset_text: Callable[[int, str], str]  # (node, private label) -> key
-    action_names: Callable[[int], Sequence[str]]  # node -> names
+    action_names: Callable[[int], tuple[str, ...]]  # node -> names
 
     @property
     def num_nodes(self) -> int:
@@ -117,12 +118,10 @@ class PublicLabels:
     def _node_of(self) -> Int64:
         tree = self.tree
         return np.concatenate(
-            [
-                np.repeat(nodes, _widths(tree, player, nodes)) for player, nodes in enumerate(tree.deciding)
-            ]
+            [np.repeat(nodes, _widths(tree, player, nodes)) for player, nodes in enumerate(tree.deciding)]
         )
 
-    def action_names(self, infoset: int) -> Sequence[str]:
+    def action_names(self, infoset: int) -> tuple[str, ...]:
         """Return the names of an infoset's actions."""
         return self.tree.action_names(int(self._node_of[infoset]))
 
@@ -179,7 +178,7 @@ def _treeplex(tree: PublicTree, player: int) -> Treeplex:
     return plex
 
 
-def _widths(tree: PublicTree, player: int, nodes: Int64) -> Int64:
+def _widths(tree: PublicTree, player: int, nodes: Int64 | Int32) -> Int64:
     return np.array([stage.width(player) for stage in tree.stages], np.int64)[tree.stage[nodes]]
 
 
@@ -250,8 +249,10 @@ def _operators(
             result[(later == key[0]) & (earlier == key[1])] = numbers[full]
         return result
 
-    # Matrices: payoff x deal probability from the player's side, [groups, opponent's hands, own hands]; then deals alone.
-    matrices, shapes, number_of, deal_matrix = [], [], {}, np.full(num_subgames, -1, np.int32)
+    # Matrices: payoff x deal probability from the player's side, [groups, opponent's hands, own hands]; then deals.
+    matrices: list[Float] = []
+    number_of: dict[tuple[int, int], int] = {}
+    deal_matrix = np.full(num_subgames, -1, np.int32)
     used = np.unique(np.stack([tree.terminal_matrix[terminal], tree.stage[terminal]]), axis=1)
     sign = 1.0 if player == 0 else -1.0
     for matrix, stage in used.T:
@@ -305,7 +306,7 @@ def _starts(arrays: Sequence[Float] | Sequence[Int32]) -> UInt64:
 def _chunks_by_subgame(row_start: Int64, row_subgame: Int64, num_subgames: int) -> tuple[Int64, Int64]:
     bounds = np.searchsorted(row_subgame, np.arange(num_subgames + 1))
     chunks, subgame_chunk = [np.zeros(1, np.int64)], [0]
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in itertools.pairwise(bounds):
         work = np.diff(row_start[first : last + 1]) + 1
         chunks.append(first + balanced_chunks(work, OPERATOR_CHUNK)[1:])
         subgame_chunk.append(subgame_chunk[-1] + len(chunks[-1]))

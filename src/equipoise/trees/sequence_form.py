@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
@@ -46,7 +45,7 @@ class SequenceForm:
         keys: Sequence[str] = self.labels.keys()
         return [keys[number] for number in self.infosets[player]]
 
-    def action_names(self, player: int) -> list[Sequence[str]]:
+    def action_names(self, player: int) -> list[tuple[str, ...]]:
         """Return the action names of a player's infosets, in the treeplex's order."""
         return [self.labels.action_names(number) for number in self.infosets[player]]
 
@@ -88,7 +87,7 @@ def _follow_sequences(
                 parent_action[own] = before
                 depth[own] = 0 if before < 0 else depth[action_infoset[before]] + 1
             elif parent_action[own] != before:
-                return own
+                return int(own)
     return -1
 
 
@@ -152,6 +151,8 @@ def sequence_form(tree: GameTree) -> SequenceForm:
 def _collect_payoffs(
     tree: GameTree, treeplexes: list[Treeplex], sequence_of_action: Int64, last: Int32, reach: Float
 ) -> tuple[Payoffs, Payoffs]:
+    import scipy.sparse  # slow to load, and only this form needs it
+
     terminal = np.flatnonzero(tree.player == TERMINAL)
     ends = []
     for player in range(2):

@@ -8,8 +8,8 @@ probabilities along it (a realisation plan). Infosets with equally many actions 
 
 Regret, strategy, plan and strategy sum are flat arrays in this order. A level holds the blocks at one depth: a parent's
 level always comes before its children's, so a forward loop over levels pushes reach down and a backward loop pulls
-values up. Games of several rounds that forget each other (Bluff) are several *subgames*, each after all that it can lead
-to; sequence k is the start of subgame k, with plan 1.
+values up. Games of several rounds that forget each other (Bluff) are several *subgames*, each after all that it can
+lead to; sequence k is the start of subgame k, with plan 1.
 """
 
 from typing import NamedTuple

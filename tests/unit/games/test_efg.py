@@ -31,7 +31,8 @@ def complaint(tmp_path: Path, text: str) -> str:
         read(tmp_path, text)
     message = str(caught.value)
     path = str(tmp_path / "game.efg")
-    assert message.startswith(path) and "\n" not in message
+    assert message.startswith(path)
+    assert "\n" not in message
     return message.removeprefix(path)
 
 
@@ -128,7 +129,8 @@ def test_the_name_loads_the_game_again(tmp_path: Path) -> None:
 def test_states_are_light_values(tmp_path: Path) -> None:
     game = read(tmp_path, EVERYTHING)
     first, second = game.root().child(0), game.root().child(0)
-    assert first == second and hash(first) == hash(second)
+    assert first == second
+    assert hash(first) == hash(second)
     assert not hasattr(first, "__dict__")
     with pytest.raises(AttributeError):
         first.node = 3  # type: ignore[misc]
@@ -392,7 +394,7 @@ class OddState(State):
         return self.game.chances
 
     def action_name(self, action: int) -> str:
-        return self.game.label
+        return self.game.label if action == 0 else f"{self.game.label}{action}"
 
 
 @settings(max_examples=200, deadline=None)
@@ -467,7 +469,8 @@ def test_gambit_reads_what_we_write(tmp_path: Path, game: Game) -> None:
     assert len(theirs.players) == 2
     assert [{infoset.label for infoset in player.infosets} for player in theirs.players] == list(keys)
     assert sum(node.is_terminal for node in theirs.nodes) == ends
-    assert theirs.is_const_sum and theirs.is_perfect_recall
+    assert theirs.is_const_sum
+    assert theirs.is_perfect_recall
 
 
 def test_gambit_solves_what_we_write(tmp_path: Path) -> None:

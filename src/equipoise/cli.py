@@ -1,0 +1,369 @@
+"""The command line. Each command is a typed function, and imports what it needs when it runs: --help stays quick."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from equipoise.errors import EquipoiseError
+
+app = App(
+    name="equipoise",
+    help="Find near-unexploitable strategies for imperfect-information games, and look at them.",
+    version_flags=["--version"],
+)
+
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object as the last line.")]
+Run = Annotated[Path, Parameter(help="A run directory, as `solve` writes it.")]
+Settings = Annotated[
+    list[str] | None,
+    Parameter(name="--set", negative="", help="A parameter of the algorithm as name=value; may be given again."),
+]
+Threads = Annotated[int, Parameter(help="Cores to use where it pays; the result does not depend on it.")]
+
+
+@app.command
+def games(*, json: Json = False) -> None:
+    """List the games, with sizes and one line each."""
+    from equipoise.games import ADAPTERS, CATALOGUE
+
+    sizes = _sizes()
+    if json:
+        listed = [
+            {"game": e.name, "usage": e.usage, "about": e.about, "source": e.source, "infosets": sizes.get(e.name)}
+            for e in CATALOGUE.values()
+        ]
+        return _print_json({"games": listed, "adapters": ADAPTERS})
+    from equipoise.views.tables import print_rows
+
+    rows = [(e.usage, f"{sizes[e.name]:,}", e.about, e.source) for e in CATALOGUE.values()]
+    print_rows(rows, columns=("game", "infosets", "what it is", "source"))
+    print()
+    print_rows(list(ADAPTERS.items()), columns=("more games", "what they are"))
+    return None
+
+
+def _sizes() -> dict[str, int]:
+    """Count the infosets of each built-in game at its default parameters."""
+    from equipoise.games import CATALOGUE, load_game
+    from equipoise.trees.compile import build_game_tree
+
+    return {entry.name: build_game_tree(load_game(entry.usage)).num_infosets for entry in CATALOGUE.values()}
+
+
+@app.command
+def algorithms(*, json: Json = False) -> None:
+    """List the algorithms, with their papers and parameters."""
+    from equipoise.solvers.recipes import RECIPES
+
+    if json:
+        return _print_json(
+            {
+                "algorithms": [
+                    {"algorithm": r.name, "about": r.about, "paper": r.paper, "parameters": r.parameters}
+                    for r in RECIPES.values()
+                ]
+            }
+        )
+    from equipoise.views.tables import print_rows
+
+    rows = [
+        (r.name, r.about, " ".join(f"{key}={value}" for key, value in r.parameters.items()), r.paper)
+        for r in RECIPES.values()
+    ]
+    print_rows(rows, columns=("algorithm", "what it does", "parameters (--set)", "paper"))
+    return None
+
+
+@app.command
+def solve(
+    game: Annotated[str, Parameter(help="A game, such as leduc_poker or 'nl_leduc(stack=5)'; see `equipoise games`.")],
+    /,
+    *,
+    algorithm: Annotated[str, Parameter(help="See `equipoise algorithms`.")] = "cfr+",
+    iterations: Annotated[int | None, Parameter(help="Stop after this many iterations.")] = None,
+    until: Annotated[float | None, Parameter(help="Stop at this exploitability (nash_conv / 2).")] = None,
+    seconds: Annotated[float | None, Parameter(help="Stop after this time.")] = None,
+    seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
+    out: Annotated[Path | None, Parameter(help="The run directory; runs/GAME-ALGORITHM-... if not given.")] = None,
+    threads: Threads = 1,
+    engine: Annotated[Literal["auto", "sequence", "vector"], Parameter(help="Which compiled form to solve.")] = "auto",
+    set_: Settings = None,
+    checkpoint_seconds: Annotated[float, Parameter(help="Time between checkpoints.")] = 30.0,
+    json: Json = False,
+) -> None:
+    """Solve a game and keep the run: configuration, log, checkpoints and the policy.
+
+    Stops at whichever of --iterations, --until and --seconds is reached first (1000 iterations if none is given).
+    """
+    from equipoise.solving import solve as solve_game
+    from equipoise.views.progress import show_progress
+
+    folder = out if out is not None else _free_folder(game, algorithm, seed)
+    with _resumable(folder), show_progress(f"{game} by {algorithm}") as on_progress:
+        solution = solve_game(
+            game,
+            algorithm,
+            iterations=iterations,
+            until=until,
+            seconds=seconds,
+            seed=seed,
+            out=folder,
+            threads=threads,
+            engine=engine,
+            parameters=_settings(set_),
+            checkpoint_seconds=checkpoint_seconds,
+            on_progress=on_progress,
+        )
+    _print_solution(solution.summary(), folder, json)
+
+
+@app.command
+def resume(
+    run: Run,
+    /,
+    *,
+    iterations: Annotated[int | None, Parameter(help="Go on to this many iterations in all.")] = None,
+    until: Annotated[float | None, Parameter(help="Go on to this exploitability.")] = None,
+    seconds: Annotated[float | None, Parameter(help="Go on to this time in all.")] = None,
+    threads: Annotated[int | None, Parameter(help="Cores to use where it pays.")] = None,
+    json: Json = False,
+) -> None:
+    """Go on with a run that was interrupted, or take a finished one further."""
+    from equipoise.solving import resume as resume_run
+    from equipoise.views.progress import show_progress
+
+    with _resumable(run), show_progress(f"resuming {run}") as on_progress:
+        solution = resume_run(
+            run,
+            iterations=iterations,
+            until=until,
+            seconds=seconds,
+            threads=threads,
+            on_progress=on_progress,
+            on_complaint=_warn,
+        )
+    _print_solution(solution.summary(), run, json)
+
+
+@app.command
+def evaluate(
+    run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
+    /,
+    *,
+    threads: Threads = 1,
+    json: Json = False,
+) -> None:
+    """Compute the exact value, nash_conv and exploitability of a run's policy."""
+    import time
+
+    from equipoise.evaluation.exploitability import evaluate as evaluate_policy
+    from equipoise.games import load_game
+    from equipoise.solving import open_policy
+
+    policy = open_policy(run)
+    started = time.perf_counter()
+    found = evaluate_policy(policy.game, policy, threads=threads)
+    numbers = {
+        "game": policy.game,
+        **{name: policy.origin.get(name) for name in ("algorithm", "iterations", "seed")},
+        "value": found.value,
+        "nash_conv": found.nash_conv,
+        "exploitability": found.exploitability,
+        "seconds": time.perf_counter() - started,
+        "threads": threads,
+    }
+    if json:
+        return _print_json(numbers)
+    from equipoise.views.tables import print_numbers
+
+    return print_numbers(numbers, unit=load_game(policy.game).chip_unit())
+
+
+@app.command
+def show(
+    run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
+    /,
+    *,
+    infoset: Annotated[str | None, Parameter(help="Show one infoset, by its key.")] = None,
+    player: Annotated[Literal[0, 1] | None, Parameter(help="Show one player's infosets only.")] = None,
+    limit: Annotated[int, Parameter(help="Show at most this many infosets.")] = 40,
+    json: Json = False,
+) -> None:
+    """Print a strategy: the probability of each action, infoset by infoset."""
+    from equipoise.solving import open_policy
+
+    policy = open_policy(run)
+    if infoset is not None:
+        policy.action_probabilities(infoset)  # says what is wrong with an unknown key
+        indices = [policy.keys.index(infoset)]
+    else:
+        indices = [index for index in range(len(policy)) if player is None or policy.players[index] == player]
+    if json:
+        shown = {policy.keys[index]: policy.action_probabilities(policy.keys[index]) for index in indices[:limit]}
+        return _print_json({"game": policy.game, **policy.origin, "infosets": shown, "of": len(indices)})
+    from equipoise.views.tables import print_policy
+
+    print_policy(policy, indices[:limit])
+    if len(indices) > limit:
+        print(f"... and {len(indices) - limit:,} more infosets (--limit, --player or --infoset KEY choose)")
+    return None
+
+
+@app.command
+def plot(
+    runs: Annotated[list[Path], Parameter(help="Run directories.")],
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The picture: .png, .svg or .pdf.")],
+    by: Annotated[Literal["iteration", "seconds"], Parameter(help="What the horizontal axis shows.")] = "iteration",
+    json: Json = False,
+) -> None:
+    """Draw the convergence curves of runs."""
+    from equipoise.games import load_game
+    from equipoise.runs.directory import RunDirectory
+    from equipoise.views.plot import plot_convergence
+
+    opened = [RunDirectory.open(run) for run in runs]
+    units = {load_game(run.config["game"]).chip_unit() for run in opened}
+    histories = {_label(run.config, opened, run.path): run.read_log() for run in opened}
+    plot_convergence(histories, output, by=by, unit=" or ".join(sorted(units)))
+    _say_written(output, json, {"runs": [str(run) for run in runs]})
+
+
+def _label(config: dict[str, Any], opened: list[Any], path: Path) -> str:
+    """Name a curve by what sets it apart: game and algorithm, or the directory where these are the same."""
+    label = f"{config['game']}, {config['algorithm']}"
+    same = [
+        run for run in opened if (run.config["game"], run.config["algorithm"]) == (config["game"], config["algorithm"])
+    ]
+    return label if len(same) == 1 else f"{label} ({path})"
+
+
+@app.command
+def export(
+    run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
+    /,
+    *,
+    to: Annotated[Literal["json", "csv", "open_spiel", "efg"], Parameter(help="The format; efg writes the game.")],
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write.")],
+    json: Json = False,
+) -> None:
+    """Write a policy as JSON, CSV or a pickled OpenSpiel TabularPolicy, or its game as a Gambit .efg file."""
+    from equipoise.games import load_game
+    from equipoise.policies.export import write_csv, write_json, write_open_spiel
+    from equipoise.solving import open_policy
+
+    policy = open_policy(run)
+    if to == "efg":
+        from equipoise.games.efg import write_efg
+
+        write_efg(load_game(policy.game), output)
+    else:
+        {"json": write_json, "csv": write_csv, "open_spiel": write_open_spiel}[to](policy, output)
+    _say_written(output, json, {"game": policy.game, "to": to})
+
+
+@app.command
+def bench(
+    suite: Annotated[Literal["tabular"], Parameter(help="What to measure.")] = "tabular",
+    /,
+    *,
+    rounds: Annotated[int, Parameter(help="How often each measurement is repeated; medians are shown.")] = 5,
+    json: Json = False,
+) -> None:
+    """Measure our speed beside OpenSpiel's and LiteEFG's, in one run on one core."""
+    from equipoise.bench import SUITES
+    from equipoise.bench.tabular import format_rows
+
+    rows = SUITES[suite](rounds=rounds, report=_note)
+    if json:
+        return _print_json({"suite": suite, "rounds": rounds, "rows": [row.to_json() for row in rows]})
+    return print(format_rows(rows))
+
+
+def _settings(pairs: list[str] | None) -> dict[str, object]:
+    settings: dict[str, object] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise EquipoiseError(f"--set {pair} is not valid; write it as --set name=value")
+        settings[name.strip()] = value.strip()
+    return settings
+
+
+def _free_folder(game: str, algorithm: str, seed: int) -> Path:
+    """Return a run directory that does not exist yet, named after what runs."""
+    plain = "".join(c if c.isalnum() or c in "_+=-" else "-" for c in f"{game}-{algorithm}-seed{seed}").strip("-")
+    number, folder = 1, Path("runs") / plain
+    while folder.exists():
+        number += 1
+        folder = Path("runs") / f"{plain}-{number}"
+    return folder
+
+
+class _resumable:  # noqa: N801
+    """A context that ends an interrupted run with the command that goes on with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        from equipoise.runs.drive import Interrupted
+
+        if isinstance(error, Interrupted):
+            _note(f"saved after iteration {error.iteration:,}; go on with: equipoise resume {self.folder}")
+            sys.exit(130)
+
+
+def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:
+    if json:
+        return _print_json({**summary, "run": str(folder)})
+    from equipoise.games import load_game
+    from equipoise.views.tables import print_numbers
+
+    print_numbers(summary, unit=load_game(summary["game"]).chip_unit())
+    return print(f"{'run':<15}{folder}")
+
+
+def _say_written(output: Path, as_json: bool, more: dict[str, Any]) -> None:
+    if as_json:
+        return _print_json({**more, "output": str(output)})
+    return print(f"wrote {output}")
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    print(json.dumps(content))
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _warn(text: str) -> None:
+    _note(f"equipoise: {text}")
+
+
+def main() -> None:
+    """Run the command line; mistakes end with one line on standard error and exit code 2."""
+    try:
+        app(exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        error.verbose = False
+        _warn(" ".join(str(error).split()) + " (see --help)")
+        sys.exit(2)
+    except EquipoiseError as error:
+        _warn(str(error))
+        sys.exit(2)
+    except KeyboardInterrupt:
+        _warn("interrupted")
+        sys.exit(130)
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

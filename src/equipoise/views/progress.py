@@ -1,0 +1,73 @@
+"""Progress of long work: a live bar on a terminal, plain lines elsewhere. Both go to standard error."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from equipoise.runs.drive import Progress
+from equipoise.solving import OnProgress
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextmanager
+def show_progress(what: str) -> Iterator[OnProgress]:
+    """Show the progress of a run for as long as the context lasts."""
+    if sys.stderr.isatty():
+        with _bar(what) as update:
+            yield update
+    else:
+        yield _lines(what)
+
+
+def _lines(what: str) -> OnProgress:
+    sys.stderr.write(f"{what}\n")
+    last = time.monotonic()
+
+    def update(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            sys.stderr.write(f"  {describe(progress)}\n")
+            sys.stderr.flush()
+
+    return update
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[OnProgress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[state]}"))
+    with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
+        task = bar.add_task(what, total=None, state="building the tree; the first run ever compiles kernels")
+
+        def update(progress: Progress) -> None:
+            total = None if progress.fraction is None else 1.0
+            bar.update(task, total=total, completed=progress.fraction or 0.0, state=describe(progress))
+
+        yield update
+
+
+def describe(progress: Progress) -> str:
+    """Return a run's progress in one line."""
+    parts = [f"iteration {progress.iteration:,}"]
+    if progress.exploitability is not None:
+        parts.append(f"exploitability {progress.exploitability:.3g}")
+    parts.append(f"{progress.iterations_per_second:,.4g} it/s")
+    parts.append(f"{_duration(progress.seconds)} run")
+    if progress.seconds_left is not None:
+        parts.append(f"{_duration(progress.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
