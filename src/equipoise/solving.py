@@ -91,8 +91,8 @@ def solve(
     """Find a (near-)unexploitable strategy.
 
     Stops at whichever of ``iterations``, ``until`` (an exploitability) and ``seconds`` is reached first; 1000
-    iterations when none is given. With ``out`` the run is kept in that directory and can be resumed. The result depends on
-    the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``.
+    iterations when none is given. With ``out`` the run is kept in that directory and can be resumed. The result
+    depends on the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``.
     """
     recipe = find_recipe(algorithm)
     resolved = recipe.resolve(parameters or {})
