@@ -1,7 +1,5 @@
-"""A game of one's own in one file: matching pennies in which the second player sees the first move half of the time.
-
-Use it as `equipoise solve python:examples/own_game.py`, or as below.
-"""
+"""A game of one's own in one file: matching pennies in which player 1 may see player 0's coin (a fair chance).
+Use it as `equipoise solve python:examples/own_game.py`, or as below."""
 
 from dataclasses import dataclass
 

@@ -353,7 +353,7 @@ def _warn(text: str) -> None:
 def main() -> None:
     """Run the command line; mistakes end with one line on standard error and exit code 2."""
     try:
-        app(exit_on_error=False, print_error=False)
+        app(sys.argv[1:], exit_on_error=False, print_error=False)
     except CycloptsError as error:
         error.verbose = False
         _warn(" ".join(str(error).split()) + " (see --help)")

@@ -1,7 +1,7 @@
 """The machinery of measuring, the same for every suite.
 
-Contenders take turns: in each round every one of them is measured once, so that whatever else the machine does hits all
-alike. A number is the median over rounds, a ratio is the ratio of two medians, and all measurements are kept in the row.
+Contenders take turns: in each round every one of them is measured once, so that whatever else the machine does hits
+all alike. A number is the median over rounds, a ratio is the ratio of two medians; a row keeps every measurement.
 """
 
 import math
@@ -50,7 +50,7 @@ MEBIBYTES = Unit(name="MiB", rate=False)
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """Somebody who does the work: ``run(repeats)`` does it that often and returns the amount done, in the row's unit."""
+    """Somebody who does the work: ``run(repeats)`` does it that often and returns how much was done, in units."""
 
     name: str
     run: Callable[[int], float]

@@ -3,9 +3,9 @@
 import importlib
 import io
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 from equipoise.errors import EquipoiseError
@@ -25,18 +25,17 @@ def import_peer(module: str) -> Any:
 
 
 @contextmanager
-def lent_home() -> Iterator[None]:
-    """Lend the peers a home directory: LiteEFG keeps a text file of every game in ``~``, tens of megabytes for dice."""
+def _home(folder: Path) -> Iterator[None]:
+    """Let ``~`` be another folder for a while."""
     before = os.environ.get("HOME")
-    with tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:
-        os.environ["HOME"] = folder
-        try:
-            yield
-        finally:
-            if before is None:
-                del os.environ["HOME"]
-            else:
-                os.environ["HOME"] = before
+    os.environ["HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HOME"]
+        else:
+            os.environ["HOME"] = before
 
 
 class OpenSpielCFRPlus:
@@ -52,12 +51,15 @@ class OpenSpielCFRPlus:
 
 
 class LiteEFGCFRPlus:
-    """LiteEFG's CFR+ on a game of OpenSpiel, read through LiteEFG's own bridge."""
+    """LiteEFG's CFR+ on a game of OpenSpiel, read through LiteEFG's own bridge.
 
-    def __init__(self, game: Any) -> None:
+    The bridge keeps a text file of every game, tens of megabytes for dice, in ``~``: it is lent ``home`` instead.
+    """
+
+    def __init__(self, game: Any, home: Path) -> None:
         lite = import_peer("LiteEFG")
         lite.set_threads(1)
-        with redirect_stdout(io.StringIO()):  # both print as they are made
+        with _home(home), redirect_stdout(io.StringIO()):  # both print as they are made
             self.env = lite.OpenSpielEnv(game, traverse_type="Enumerate")
             self.graph = import_peer("LiteEFG.baselines.CFRplus").graph()
         self.env.set_graph(self.graph)

@@ -10,6 +10,7 @@ iterations, and to our nash_conv of the same policy. Conventions that this rests
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from equipoise.bench.measure import (
     take_turns,
 )
 from equipoise.bench.measure import one_core as pinned_to_one_core
-from equipoise.bench.peers import LITE_EFG, OPEN_SPIEL, LiteEFGCFRPlus, OpenSpielCFRPlus, import_peer, lent_home
+from equipoise.bench.peers import LITE_EFG, OPEN_SPIEL, LiteEFGCFRPlus, OpenSpielCFRPlus, import_peer
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game, load_game
 from equipoise.policies.policy import policy_from_strategies
@@ -40,17 +41,16 @@ from equipoise.regret.rules import CFRPlus
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import Engine, compile_game
-from equipoise.trees.sequence_form import SequenceForm
 
 __all__ = ["Row", "format_rows", "tabular"]
 
 LEDUC, NL_LEDUC, LIARS_DICE = "leduc_poker", "nl_leduc(stack=5)", "bluff(dice=1x1)"
 COMPARED_AFTER = 10  # iterations
 EXACT = 1e-9
-# No-limit Leduc has infosets where all actions are worth exactly the same after one iteration. Whether a regret there is
-# 0 (play uniformly) or 1e-18 (play that action) hangs on the order of additions, so that right programs part by a few
-# percent for a while. There the same policy must have the same nash_conv, and CFR+ must come near.
-NEAR = 0.05
+# No-limit Leduc has infosets where all actions are worth exactly the same after one iteration. Whether a regret there
+# is 0 (play uniformly) or 1e-18 (play that action) hangs on the order of additions, so that right programs part by one
+# or two percent for a while. There the same policy must have the same nash_conv, and CFR+ must come near, in chips.
+NEAR = 0.02
 
 GOAL_GAME, GOAL, GOAL_SECONDS, GOAL_MEBIBYTES = "nl_leduc(stack=15)", 0.01, 60.0, 1024.0
 GIVE_UP = 5.0  # times the limit
@@ -63,8 +63,8 @@ def tabular(*, rounds: int = 5, report: Report) -> list[Row]:
         raise EquipoiseError(f"rounds={rounds} is not valid; give 1 or more")
     for module in ("pyspiel", "LiteEFG"):
         import_peer(module)  # says so now, not after minutes, if one is missing
-    with pinned_to_one_core() as pinned, lent_home():
-        suite = _Suite(rounds=rounds, report=report, one_core=pinned)
+    with pinned_to_one_core() as pinned, tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:
+        suite = _Suite(rounds=rounds, report=report, one_core=pinned, folder=Path(folder))
         return [
             suite.iterations(LEDUC, "vector", {OPEN_SPIEL: 400.0, LITE_EFG: 80.0}),
             suite.iterations(LEDUC, "sequence", {OPEN_SPIEL: 200.0}),
@@ -83,21 +83,24 @@ def tabular(*, rounds: int = 5, report: Report) -> list[Row]:
 class _Suite:
     """What all rows share."""
 
-    def __init__(self, *, rounds: int, report: Report, one_core: bool) -> None:
+    def __init__(self, *, rounds: int, report: Report, one_core: bool, folder: Path) -> None:
         self.rounds = rounds
         self.report = report
         self.one_core = one_core
+        self.folder = folder
 
     def iterations(self, text: str, engine: Engine, required: dict[str, float], *, tolerance: float = EXACT) -> Row:
         """Measure CFR+ iterations a second on a game."""
         work = f"CFR+, {text}, {engine} engine"
         form = compile_game(load_game(text), engine)
         spiel = _in_open_spiel(form.game)
-        self._same_algorithm(work, form, spiel, tolerance)
+        solver, open_spiel = FullWidthCFR(form, CFRPlus()), OpenSpielCFRPlus(spiel)
+        lite = LiteEFGCFRPlus(spiel, self.folder)
+        self._same_algorithm(work, solver, open_spiel, lite, tolerance)
         contenders = [
-            Contender(name=OURS, run=_running(FullWidthCFR(form, CFRPlus()))),
-            Contender(name=OPEN_SPIEL, run=repeating(OpenSpielCFRPlus(spiel).iterate)),
-            Contender(name=LITE_EFG, run=repeating(LiteEFGCFRPlus(spiel).iterate)),
+            Contender(name=OURS, run=_running(solver)),
+            Contender(name=OPEN_SPIEL, run=repeating(open_spiel.iterate)),
+            Contender(name=LITE_EFG, run=repeating(lite.iterate)),
         ]
         samples = self._take_turns(work, contenders, ITERATIONS_PER_SECOND)
         return Row(work=work, unit=ITERATIONS_PER_SECOND, samples=samples, required=required, one_core=self.one_core)
@@ -105,8 +108,8 @@ class _Suite:
     def nash_conv(self, text: str, required: dict[str, float]) -> list[Row]:
         """Measure the exact nash_conv of a CFR+ average: as people call it, and with trees that OpenSpiel keeps.
 
-        OpenSpiel's function makes its trees anew in every call. Its best responders can be kept, which few know of; that
-        is the same work as ours, less the value of the game, so the second row is the fair one for many evaluations.
+        OpenSpiel's function makes its trees anew in every call. Its best responders can also be made beforehand, which
+        is nearer to what we do, so the second row says what is gained by the engine alone.
         """
         pyspiel = import_peer("pyspiel")
         work = f"nash_conv, {text}"
@@ -117,7 +120,7 @@ class _Suite:
         repeating(theirs.iterate)(COMPARED_AFTER)
         strategies, evaluator = solver.average_strategy(), Evaluator(form)
         policy = theirs.solver.tabular_average_policy()  # of all that nash_conv takes, this is the fastest to look up
-        lite = LiteEFGCFRPlus(spiel)
+        lite = LiteEFGCFRPlus(spiel, self.folder)
         lite.set_strategy(policy.policy_table())
         root = spiel.new_initial_state()
         responders = [pyspiel.TabularBestResponse(spiel, player, policy) for player in range(2)]
@@ -164,7 +167,6 @@ class _Suite:
         mebibytes = found["peak_bytes"] / 2**20
         note = f"exploitability {found['exploitability']:.5f} after {found['iterations']} iterations"
         if found["exploitability"] > GOAL:
-            seconds = max(seconds, GIVE_UP * GOAL_SECONDS)
             note = f"given up: {note}"
         self.report(f"{work}: {readable(seconds)} s, {readable(mebibytes)} MiB, {note}")
         return [
@@ -188,20 +190,20 @@ class _Suite:
     def program(self, work: str, arguments: list[str], *, limit: float, out: bool = False) -> Row:
         """Measure a command from its start to its end, after one run that fills the caches."""
         seconds = []
-        with tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:
-            for run in range(PROGRAM_RUNS + 1):
-                target = ["--out", str(Path(folder) / str(run))] if out else []
-                elapsed, _ = run_program([sys.executable, "-m", "equipoise", *arguments, *target])
-                if run > 0:
-                    seconds.append(elapsed)
-                    self.report(f"{work}, run {run} of {PROGRAM_RUNS}: {readable(elapsed)} s")
+        for run in range(PROGRAM_RUNS + 1):
+            target = ["--out", str(self.folder / f"run-{run}")] if out else []
+            elapsed, _ = run_program([sys.executable, "-m", "equipoise", *arguments, *target])
+            if run > 0:
+                seconds.append(elapsed)
+                self.report(f"{work}, run {run} of {PROGRAM_RUNS}: {readable(elapsed)} s")
         return Row(work=work, unit=WALL_SECONDS, samples={OURS: tuple(seconds)}, limit=limit, one_core=self.one_core)
 
-    def _same_algorithm(self, work: str, form: SequenceForm, spiel: Any, tolerance: float) -> None:
+    def _same_algorithm(
+        self, work: str, solver: FullWidthCFR, open_spiel: OpenSpielCFRPlus, lite: LiteEFGCFRPlus, tolerance: float
+    ) -> None:
         """Show that CFR+ of all three comes to the same exploitability after the same iterations."""
-        nash_conv = import_peer("pyspiel").nash_conv
-        solver, evaluator = FullWidthCFR(form, CFRPlus()), Evaluator(form)
-        open_spiel, lite = OpenSpielCFRPlus(spiel), LiteEFGCFRPlus(spiel)
+        nash_conv, form, spiel = import_peer("pyspiel").nash_conv, solver.form, open_spiel.game
+        evaluator = Evaluator(form)
         solver.run(COMPARED_AFTER)
         for peer in (open_spiel, lite):
             repeating(peer.iterate)(COMPARED_AFTER)
@@ -235,7 +237,7 @@ def _in_open_spiel(game: Game) -> Any:
     return import_peer("pyspiel").load_game(game.open_spiel_name())
 
 
-def _running(solver: FullWidthCFR) -> Any:
+def _running(solver: FullWidthCFR) -> Callable[[int], float]:
     """Return a ``run`` for a contender: many iterations in one call, which is how people call us."""
 
     def run(repeats: int) -> float:

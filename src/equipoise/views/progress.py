@@ -22,11 +22,13 @@ def show_progress(what: str) -> Iterator[OnProgress]:
 
 
 def _lines(what: str) -> OnProgress:
-    sys.stderr.write(f"{what}\n")
-    last = time.monotonic()
+    last = -SECONDS_BETWEEN_LINES  # the title comes with the first news, so that a refused run prints only the reason
 
     def update(progress: Progress) -> None:
         nonlocal last
+        if last < 0.0:
+            sys.stderr.write(f"{what}\n")
+            last = time.monotonic()
         if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
             sys.stderr.write(f"  {describe(progress)}\n")

@@ -1,0 +1,111 @@
+"""Every count and value of the games that is known: a wrong rule shows as a wrong number."""
+
+import pytest
+
+from equipoise import solve
+from equipoise.games import TERMINAL, load_game
+from equipoise.games.bluff import Bluff
+from equipoise.trees.best_response import Evaluator
+from equipoise.trees.build_goofspiel import count_histories as count_goofspiel_histories
+from equipoise.trees.compile import build_game_tree, build_public_tree
+from equipoise.trees.public_tree import count_histories
+from tests.naive.values import histories
+
+
+@pytest.mark.parametrize(
+    ("text", "infosets", "decisions", "terminals"),
+    [
+        ("kuhn_poker", 12, 24, 30),
+        ("one_card_poker(cards=5)", 20, 80, 100),
+        ("one_card_poker(cards=13)", 52, 624, 780),
+        ("leduc_poker", 936, 3_780, 5_520),
+        ("nl_leduc(stack=5)", 3_648, 14_760, 25_620),
+        ("goofspiel(cards=4)", 162, 501, 576),
+        ("goofspiel(cards=4,last_round=played)", 738, 1_653, 576),
+        ("goofspiel(cards=5)", 2_124, 12_531, 14_400),
+    ],
+)
+def test_rules_by_enumeration(text, infosets, decisions, terminals):
+    players = {}
+    keys = set()
+    for state in histories(load_game(text)):
+        kind = "decision" if state.player >= 0 else state.player
+        players[kind] = players.get(kind, 0) + 1
+        if state.player >= 0:
+            keys.add((state.player, state.infoset_key()))
+    assert (len(keys), players["decision"], players[TERMINAL]) == (infosets, decisions, terminals)
+
+
+@pytest.mark.parametrize(
+    ("text", "infosets", "decisions", "terminals"),
+    [
+        ("bluff(dice=1x1)", 24_576, 147_456, 147_420),
+        ("goofspiel(cards=5,last_round=played)", 9_948, 41_331, 14_400),
+        ("goofspiel(cards=6)", 34_482, 451_123, 518_400),
+        ("goofspiel(cards=6,last_round=played)", 166_002, 1_487_923, 518_400),
+    ],
+)
+def test_trees_of_larger_games(text, infosets, decisions, terminals):
+    tree = build_game_tree(load_game(text))
+    counts = (tree.num_infosets, int((tree.player >= 0).sum()), int((tree.player == TERMINAL).sum()))
+    assert counts == (infosets, decisions, terminals)
+
+
+@pytest.mark.parametrize(
+    ("last_round", "decisions"), [("automatic", 22_105_035), ("played", 72_908_235)]
+)
+def test_goofspiel_of_seven_cards_is_counted_without_being_built(last_round, decisions):
+    game = load_game(f"goofspiel(cards=7,last_round={last_round})")
+    assert count_goofspiel_histories(game) == decisions + 25_401_600
+
+
+@pytest.mark.parametrize(("stack", "infosets"), [(5, 3_648), (10, 97_728), (15, 1_140_672)])
+def test_no_limit_leduc_infosets(stack, infosets):
+    tree = build_public_tree(load_game(f"nl_leduc(stack={stack})"))
+    assert tree.num_infosets == infosets
+    if stack == 15:
+        assert count_histories(tree) == pytest.approx(13.5e6, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("dice", "rounds"),
+    [
+        ((1, 1), {(1, 1): 24_576}),
+        ((2, 1), {(2, 1): 3_538_944, (1, 1): 24_576}),
+        ((1, 2), {(1, 2): 3_538_944, (1, 1): 24_576}),
+    ],
+)
+def test_bluff_infosets_round_by_round(dice, rounds):
+    game = Bluff(dice)
+    tree = build_public_tree(game)
+    counted = {}
+    for player, nodes in enumerate(tree.deciding):
+        for subgame, current in enumerate(game.rounds()):
+            here = int((tree.subgame[nodes] == subgame).sum()) * tree.stages[subgame].width(player)
+            counted[current.dice] = counted.get(current.dice, 0) + here
+    assert counted == rounds
+    assert tree.num_infosets == sum(rounds.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "algorithm", "iterations", "value"),
+    [
+        ("kuhn_poker", "pcfr+", 3_000, -1 / 18),
+        ("one_card_poker(cards=5)", "pcfr+", 3_000, -1 / 15),
+        ("one_card_poker(cards=13)", "pcfr+", 3_000, -5 / 78),
+        ("leduc_poker", "cfr+", 20_000, -0.085606424078),
+    ],
+)
+def test_values(text, algorithm, iterations, value):
+    solution = solve(text, algorithm, iterations=iterations)
+    assert solution.value == pytest.approx(value, abs=1e-7)
+    # The value of the game lies between what each player is sure of: a proof, whatever the solver did.
+    below, above = value - solution.nash_conv, value + solution.nash_conv
+    assert below <= solution.value <= above
+    assert solution.nash_conv < 1e-5
+
+
+def test_uniform_play_on_leduc_is_as_bad_as_is_known(compiled):
+    form = compiled("leduc_poker")
+    uniform = tuple(plex.uniform_strategy() for plex in form.treeplexes)
+    assert Evaluator(form).best_responses(uniform).exploitability == pytest.approx(2.37361, abs=5e-6)

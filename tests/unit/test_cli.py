@@ -1,0 +1,191 @@
+"""The command line as a user meets it: results, JSON, one-line errors with exit code 2."""
+
+import csv
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from equipoise import cli, load_policy
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Call the command line in an empty directory; return exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def kuhn(run):
+    assert run("solve", "kuhn_poker", "--iterations", "300", "--out", "kuhn")[0] == 0
+    return "kuhn"
+
+
+def last_json(text):
+    return json.loads(text.strip().splitlines()[-1])
+
+
+def test_solve_prints_named_numbers_and_keeps_the_run(run, tmp_path):
+    code, out, _ = run("solve", "leduc_poker", "--algorithm", "dcfr", "--until", "0.01", "--seed", "7", "--out", "run")
+    assert code == 0
+    assert "nash_conv / 2" in out and "chips to player 0" in out
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["game"], config["algorithm"], config["seed"]) == ("leduc_poker", "dcfr", 7)
+    assert config["parameters"]["alpha"] == 1.5 and "numba" in config["versions"]
+    last = json.loads((tmp_path / "run" / "log.jsonl").read_text().splitlines()[-1])
+    assert last["exploitability"] <= 0.01 < 2.0
+
+
+def test_json_has_the_promised_fields(run):
+    _, out, _ = run("solve", "kuhn_poker", "--iterations", "500", "--json")
+    result = last_json(out)
+    wanted = {"game", "algorithm", "iterations", "seconds", "value", "nash_conv", "exploitability", "seed"}
+    assert wanted <= result.keys()
+    assert result["value"] == pytest.approx(-1 / 18, abs=1e-3)
+    assert result["exploitability"] == result["nash_conv"] / 2
+    _, out, _ = run("evaluate", result["run"], "--json")
+    again = last_json(out)
+    assert wanted <= again.keys()
+    assert again["nash_conv"] == pytest.approx(result["nash_conv"], abs=1e-12)
+
+
+def test_runs_without_out_do_not_overwrite_each_other(run):
+    folders = [last_json(run("solve", "kuhn_poker", "--iterations", "5", "--json")[1])["run"] for _ in range(2)]
+    assert folders[0] != folders[1]
+
+
+def test_parameters_reach_the_algorithm(run):
+    levels = [
+        last_json(run("solve", "kuhn_poker", "--iterations", "50", "--algorithm", "dcfr", *more, "--json")[1])
+        for more in ([], ["--set", "gamma=0"], ["--set", "updates=simultaneous"])
+    ]
+    assert len({level["nash_conv"] for level in levels}) == 3
+
+
+def test_games_and_algorithms_are_listed_with_sizes_and_papers(run):
+    _, out, _ = run("games")
+    assert "3,648" in out and "24,576" in out and "efg:PATH" in out
+    listed = last_json(run("games", "--json")[1])["games"]
+    assert {"leduc_poker": 936}.items() <= {entry["game"]: entry["infosets"] for entry in listed}.items()
+    _, out, _ = run("algorithms")
+    assert "Tammelin 2014" in out and "alpha=1.5" in out
+    names = {entry["algorithm"] for entry in last_json(run("algorithms", "--json")[1])["algorithms"]}
+    assert {"cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "xfp"} <= names
+
+
+def test_show(run, kuhn):
+    _, out, _ = run("show", kuhn)
+    assert "K|r" in out and "fold" in out
+    _, out, _ = run("show", kuhn, "--infoset", "K|r", "--json")
+    assert last_json(out)["infosets"]["K|r"]["call"] == pytest.approx(1.0, abs=0.02)
+    _, out, _ = run("show", kuhn, "--player", "1", "--limit", "2")
+    assert "4 more infosets" in out
+
+
+def test_plot_and_exports(run, kuhn, tmp_path):
+    assert run("plot", kuhn, "-o", "curve.png")[0] == 0
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    policy = load_policy(tmp_path / kuhn / "policy.npz")
+    run("export", kuhn, "--to", "json", "-o", "policy.json")
+    infosets = json.loads((tmp_path / "policy.json").read_text())["infosets"]
+    assert infosets["Q|cr"]["actions"] == policy.action_probabilities("Q|cr") and infosets["Q|cr"]["player"] == 0
+    run("export", kuhn, "--to", "csv", "-o", "policy.csv")
+    with open(tmp_path / "policy.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 24
+    assert all(float(row["probability"]) == policy.action_probabilities(row["infoset"])[row["action"]] for row in rows)
+    run("export", kuhn, "--to", "open_spiel", "-o", "policy.pkl")
+    tabular = pickle.loads((tmp_path / "policy.pkl").read_bytes())
+    assert tabular.action_probability_array.shape == (12, 2)
+    run("export", kuhn, "--to", "efg", "-o", "kuhn.efg")
+    code, out, _ = run("solve", "efg:kuhn.efg", "--iterations", "500", "--json")
+    assert code == 0 and last_json(out)["value"] == pytest.approx(-1 / 18, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["solve", "leduk_poker"], "did you mean 'leduc_poker'?"),
+        (["solve", "leduc_poker", "--algorithm", "crf+"], "did you mean 'cfr+'?"),
+        (["solve", "nl_leduc(stack=0)"], "whole number from 1 to 60"),
+        (["solve", "nl_leduc(stak=5)"], "did you mean 'stack'?"),
+        (["solve", "nl_leduc(5)"], "name=value"),
+        (["solve", "leduc_poker", "--iterations", "many"], "--iterations"),
+        (["solve", "leduc_poker", "--iterations", "0"], "above 0"),
+        (["solve", "leduc_poker", "--threads", "0"], "above 0"),
+        (["solve", "leduc_poker", "--set", "alpha=1"], "has no parameter 'alpha'"),
+        (["solve", "leduc_poker", "--algorithm", "dcfr", "--set", "alpha=x"], "alpha=x is not valid"),
+        (["solve", "goofspiel(cards=9)"], "GiB"),
+        (["solve", "efg:missing.efg"], "missing.efg"),
+        (["solve", "efg:bad.efg"], "line 2"),
+        (["solve", "open_spiel:kuhn_poker(players=3)"], "3 players"),
+        (["solve", "python:missing.py"], "no such file"),
+        (["resume", "nowhere"], "not a run"),
+        (["show", "nowhere"], "not a run"),
+        (["show", "kuhn", "--infoset", "K|x"], "no infoset 'K|x'"),
+        (["solve", "kuhn_poker", "--out", "kuhn"], "already holds a run"),
+        (["plot", "kuhn", "-o", "picture.xyz"], "cannot draw"),
+        (["evaluate", "junk.npz"], "damaged or not a policy"),
+        (["slove", "leduc_poker"], "solve"),
+        (["solve"], "GAME"),
+    ],
+    ids=lambda value: " ".join(value)[:50] if isinstance(value, list) else "",
+)
+def test_mistakes_end_with_one_line_and_code_2(run, kuhn, tmp_path, arguments, says):
+    (tmp_path / "bad.efg").write_text('EFG 2 R "bad" { "a" "b" }\nx "" 1 1 "" { "l" "r" } 0\n')
+    (tmp_path / "junk.npz").write_bytes(b"junk")
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert says in err
+    assert len(err.strip().splitlines()) == 1, err
+
+
+def test_ctrl_c_saves_and_says_how_to_resume(tmp_path):
+    def start(*arguments):
+        command = [sys.executable, "-m", "equipoise", *arguments]
+        return subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    process = start("solve", "leduc_poker", "--iterations", "100000000", "--out", "run")
+    log = tmp_path / "run" / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while not (log.exists() and log.read_text().count("\n") > 20):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "equipoise resume run" in err
+    checkpoint = max((tmp_path / "run" / "checkpoints").glob("*.npz"))
+    with np.load(checkpoint) as arrays:
+        saved = json.loads(arrays["header"].tobytes())["iteration"]
+    process = start("resume", "run", "--iterations", str(saved + 10), "--json")
+    out, _ = process.communicate(timeout=120)
+    assert last_json(out)["iterations"] == saved + 10
+
+
+def test_help_and_version_are_quick_and_load_no_compiler():
+    code = "import sys; sys.argv = ['equipoise', '--help']; import equipoise.cli as c\ntry: c.main()\nexcept SystemExit: pass\n"
+    code += "print('numba' in sys.modules or 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("False")
+    done = subprocess.run([sys.executable, "-m", "equipoise", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0.1.0"
