@@ -65,12 +65,12 @@ def tabular(*, rounds: int = 5, report: Report) -> list[Row]:
         import_peer(module)  # says so now, not after minutes, if one is missing
     with pinned_to_one_core() as pinned, tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:
         suite = _Suite(rounds=rounds, report=report, one_core=pinned, folder=Path(folder))
-        return [
+        return [  # small games first: the heap that large ones leave behind may slow down peers that allocate much
             suite.iterations(LEDUC, "vector", {OPEN_SPIEL: 400.0, LITE_EFG: 80.0}),
             suite.iterations(LEDUC, "sequence", {OPEN_SPIEL: 200.0}),
+            *suite.nash_conv(LEDUC, {OPEN_SPIEL: 800.0}),
             suite.iterations(NL_LEDUC, "auto", {OPEN_SPIEL: 300.0}, tolerance=NEAR),
             suite.iterations(LIARS_DICE, "sequence", {OPEN_SPIEL: 120.0}),
-            *suite.nash_conv(LEDUC, {OPEN_SPIEL: 800.0}),
             *suite.nash_conv(LIARS_DICE, {OPEN_SPIEL: 800.0}),
             *suite.goal(),
             suite.program("equipoise --help", ["--help"], limit=0.5),

@@ -1,4 +1,4 @@
-"""Regret matching (Hart and Mas-Colell 2000), in the only copy there is.
+"""Regret matching (Hart and Mas-Colell 2000), in the only copy there is: for blocks of infosets and for single ones.
 
 A strategy proportional to positive regret. What to play where no regret is positive is a named choice: UNIFORM as in
 tabular CFR, or BEST, the action with the highest regret, as Deep CFR does (Brown et al. 2019, section 5.1).
@@ -9,6 +9,12 @@ from equipoise.trees.treeplex import Float
 
 UNIFORM = 0
 BEST = 1
+
+
+@inlined
+def _share(score: float, total: float, over_total: float, uniform: float) -> float:
+    """Return an action's probability, given the sum of the positive scores and one over it."""
+    return max(score, 0.0) * over_total if total > 0.0 else uniform
 
 
 @inlined
@@ -24,16 +30,40 @@ def match_block(scores: Float, offset: int, actions: int, width: int, totals: Fl
     if fallback == BEST:
         for j in range(width):
             if totals[j] <= 0.0:
-                best = 0
-                for action in range(1, actions):
-                    if scores[offset + action * width + j] > scores[offset + best * width + j]:
-                        best = action
-                for action in range(actions):
-                    scores[offset + action * width + j] = 1.0 if action == best else 0.0
+                _put_all_on_best(scores, offset + j, width, actions)
                 totals[j] = 1.0
     uniform = 1.0 / actions
     for action in range(actions):
         start = offset + action * width
         block = scores[start : start + width]
         for j in range(width):
-            block[j] = max(block[j], 0.0) / totals[j] if totals[j] > 0.0 else uniform
+            block[j] = _share(block[j], totals[j], 1.0 / totals[j], uniform)
+
+
+@inlined
+def match_infoset(
+    scores: Float, first: int, stride: int, actions: int, fallback: int, strategy: Float, start: int
+) -> None:
+    """Write one infoset's probabilities to ``strategy[start:start + actions]``."""
+    total = 0.0
+    for action in range(actions):
+        score = scores[first + action * stride]
+        strategy[start + action] = score
+        total += max(score, 0.0)
+    if fallback == BEST and total <= 0.0:
+        _put_all_on_best(strategy, start, 1, actions)
+        total = 1.0
+    over_total, uniform = 1.0 / total, 1.0 / actions
+    for action in range(actions):
+        strategy[start + action] = _share(strategy[start + action], total, over_total, uniform)
+
+
+@inlined
+def _put_all_on_best(scores: Float, first: int, stride: int, actions: int) -> None:
+    """Replace scores by 1 for the first of the highest and 0 for the others."""
+    best = 0
+    for action in range(1, actions):
+        if scores[first + action * stride] > scores[first + best * stride]:
+            best = action
+    for action in range(actions):
+        scores[first + action * stride] = 1.0 if action == best else 0.0

@@ -82,7 +82,7 @@ class PublicTree:
     @cached_property
     def num_infosets(self) -> int:
         """Return the number of infosets of both players."""
-        return sum(int(_widths(self, player, self.deciding[player]).sum()) for player in range(2))
+        return sum(int(private_widths(self, player, self.deciding[player]).sum()) for player in range(2))
 
 
 @kernel
@@ -118,7 +118,7 @@ class PublicLabels:
     def _node_of(self) -> Int64:
         tree = self.tree
         return np.concatenate(
-            [np.repeat(nodes, _widths(tree, player, nodes)) for player, nodes in enumerate(tree.deciding)]
+            [np.repeat(nodes, private_widths(tree, player, nodes)) for player, nodes in enumerate(tree.deciding)]
         )
 
     def action_names(self, infoset: int) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class PublicLabels:
         return self.tree.action_names(int(self._node_of[infoset]))
 
 
-def _stage_map(tree: PublicTree, player: int, later: int, earlier: int) -> Int32:
+def stage_map(tree: PublicTree, player: int, later: int, earlier: int) -> Int32:
     """Return, for each entry of the later stage's vector, the entry of the earlier stage's that it comes from."""
     entries = np.arange(tree.stages[later].width(player), dtype=np.int32)
     for stage in range(later, earlier, -1):
@@ -141,7 +141,7 @@ def vector_form(tree: PublicTree) -> SequenceForm:
         np.arange(treeplexes[0].num_infosets),
         treeplexes[0].num_infosets + np.arange(treeplexes[1].num_infosets),
     )
-    first_sequences = tuple(_sequence_vectors(tree, player, treeplexes[player]) for player in range(2))
+    first_sequences = tuple(sequence_vectors(tree, player, treeplexes[player]) for player in range(2))
     return SequenceForm(
         game=tree.game,
         engine="vector",
@@ -155,7 +155,7 @@ def vector_form(tree: PublicTree) -> SequenceForm:
 def _treeplex(tree: PublicTree, player: int) -> Treeplex:
     nodes = tree.deciding[player]
     last, depth = tree.last_decisions
-    width = _widths(tree, player, nodes)
+    width = private_widths(tree, player, nodes)
     layout = lay_out(
         subgame=tree.subgame[nodes].astype(np.int64),
         depth=depth[player, nodes].astype(np.int64),
@@ -164,7 +164,7 @@ def _treeplex(tree: PublicTree, player: int) -> Treeplex:
         num_subgames=len(tree.continuation),
     )
     plex = layout.treeplex(np.zeros(width.sum(), np.uint32))
-    first_sequence = _sequence_vectors(tree, player, plex)
+    first_sequence = sequence_vectors(tree, player, plex)
     entry = np.arange(plex.num_infosets) - np.repeat(np.cumsum(width) - width, width)
     stage = np.repeat(tree.stage[nodes], width)
     before = np.repeat(last[player, nodes], width)
@@ -173,12 +173,13 @@ def _treeplex(tree: PublicTree, player: int) -> Treeplex:
     for later in range(len(tree.stages)):
         for earlier in range(later + 1):
             chosen = (stage == later) & (stage_before == earlier)
-            hand_before = _stage_map(tree, player, later, earlier)[entry[chosen]]
+            hand_before = stage_map(tree, player, later, earlier)[entry[chosen]]
             plex.parent_sequence[chosen] = first_sequence[before[chosen]] + hand_before
     return plex
 
 
-def _widths(tree: PublicTree, player: int, nodes: Int64 | Int32) -> Int64:
+def private_widths(tree: PublicTree, player: int, nodes: Int64 | Int32) -> Int64:
+    """Return the length of a player's vector at each of some nodes."""
     return np.array([stage.width(player) for stage in tree.stages], np.int64)[tree.stage[nodes]]
 
 
@@ -190,11 +191,11 @@ def _decision_children(tree: PublicTree, player: int) -> tuple[Int64, Int64]:
     return np.repeat(tree.first_child[nodes], counts) + ordinal, ordinal
 
 
-def _sequence_vectors(tree: PublicTree, player: int, plex: Treeplex) -> Int64:
+def sequence_vectors(tree: PublicTree, player: int, plex: Treeplex) -> Int64:
     """Return, per node, the first sequence of the vector for the action that leads to it (own decisions only)."""
     nodes = tree.deciding[player]
     counts = tree.num_children[nodes]
-    width = _widths(tree, player, nodes)
+    width = private_widths(tree, player, nodes)
     infoset = np.cumsum(width) - width
     children, ordinal = _decision_children(tree, player)
     first = np.full(tree.num_nodes, -1, np.int64)
@@ -216,7 +217,7 @@ def _operators(
     children, _ = _decision_children(tree, player)
     row_subgame = np.concatenate([np.arange(num_subgames), tree.subgame[children]])
     row_offset = np.concatenate([np.arange(num_subgames), first_sequences[player][children]])
-    row_width = np.concatenate([np.ones(num_subgames, np.int64), _widths(tree, player, tree.parent[children])])
+    row_width = np.concatenate([np.ones(num_subgames, np.int64), private_widths(tree, player, tree.parent[children])])
     order = np.lexsort((row_offset, row_subgame))
     row_subgame, row_offset, row_width = row_subgame[order], row_offset[order], row_width[order]
 
@@ -245,7 +246,7 @@ def _operators(
             if full not in numbers:
                 numbers[full] = len(maps)
                 width = tree.stages[key[0]].width(side)
-                maps.append(np.zeros(width, np.int32) if key[1] < 0 else _stage_map(tree, side, *key))
+                maps.append(np.zeros(width, np.int32) if key[1] < 0 else stage_map(tree, side, *key))
             result[(later == key[0]) & (earlier == key[1])] = numbers[full]
         return result
 
@@ -420,7 +421,7 @@ def histories(tree: PublicTree) -> GameTree:
         probability[s, : groups[s], : hands[s, 0], : hands[s, 1]] = stage.probability
         for p in range(2):
             places = np.arange(stage.width(p))
-            root_hand = _stage_map(tree, p, s, 0)
+            root_hand = stage_map(tree, p, s, 0)
             entry[s, p, places // hands[s, p], root_hand] = places % hands[s, p]
     payoff = np.zeros((len(tree.payoff_matrices), *probability.shape[1:]))
     for number, matrix in enumerate(tree.payoff_matrices):
@@ -428,7 +429,7 @@ def histories(tree: PublicTree) -> GameTree:
     first_infoset = np.full(tree.num_nodes, -1, np.int64)
     infoset_player, infoset_actions, start = [], [], 0
     for p, nodes in enumerate(tree.deciding):
-        width = _widths(tree, p, nodes)
+        width = private_widths(tree, p, nodes)
         first_infoset[nodes] = start + np.cumsum(width) - width
         infoset_player.append(np.full(width.sum(), p, np.int8))
         infoset_actions.append(np.repeat(tree.num_children[nodes], width))

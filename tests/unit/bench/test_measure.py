@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.bench import SUITES, peers
+from equipoise.bench import SUITES, peers, tabular
 from equipoise.bench.goal import peak_bytes
 from equipoise.bench.measure import (
     ITERATIONS_PER_SECOND,
@@ -144,6 +145,20 @@ def test_a_ratio_above_one_is_good_in_every_unit():
     assert row(MILLISECONDS, equipoise=(2.0,), peer=(8.0,)).ratios == {"peer": 4.0}
 
 
+def test_best_rounds_are_the_fastest_in_every_unit():
+    samples = {"equipoise": (8.0, 6.0, 10.0), "peer": (1.0, 2.0, 5.0)}
+    assert row(ITERATIONS_PER_SECOND, **samples).best_ratios == {"peer": 10.0 / 5.0}
+    assert row(MILLISECONDS, **samples).best_ratios == {"peer": 1.0 / 6.0}
+
+
+def test_the_table_doubts_what_only_the_medians_show():
+    samples = {"equipoise": (8.0, 6.0, 10.0), "peer": (1.0, 2.0, 5.0)}  # 4 by medians, 2 by best rounds
+    doubt = "only 2.00 x peer by everyone's best round"
+    assert doubt in format_rows([row(required={"peer": 3.0}, **samples)])
+    assert doubt not in format_rows([row(required={"peer": 2.0}, **samples)])
+    assert doubt not in format_rows([row(required={"peer": 5.0}, **samples)])  # this one fails anyway
+
+
 @pytest.mark.parametrize(("least", "passed"), [(3.9, True), (4.0, True), (4.1, False)])
 def test_required_ratios(least, passed):
     assert row(equipoise=(8.0,), peer=(2.0,), required={"peer": least}).passed is passed
@@ -172,6 +187,7 @@ def test_json_has_every_number():
     data = json.loads(json.dumps(row(equipoise=(1.0, 3.0, 2.0), peer=(0.5,), required={"peer": 2.0}).to_json()))
     assert data["ours"] == 2.0
     assert data["ratios"] == {"peer": 4.0}
+    assert data["best_ratios"] == {"peer": 6.0}
     assert data["required_ratios"] == {"peer": 2.0}
     assert data["passed"] is True
     assert data["samples"] == {"equipoise": [1.0, 3.0, 2.0], "peer": [0.5]}
@@ -254,6 +270,18 @@ def test_a_lent_home_is_given_back(monkeypatch, tmp_path, home):
     with peers._home(tmp_path):
         assert Path("~").expanduser() == tmp_path
     assert os.environ.get("HOME") == home
+
+
+@pytest.mark.parametrize(("theirs", "same"), [(0.5, True), (0.5 + 1e-10, True), (0.5 + 1e-8, False), (math.nan, False)])
+def test_different_answers_are_not_timed(tmp_path, theirs, same):
+    lines: list[str] = []
+    suite = tabular._Suite(rounds=1, report=lines.append, one_core=True, folder=tmp_path)
+    if same:
+        suite._compare("nash_conv", 0.5, "peer", theirs, tabular.EXACT)
+    else:
+        with pytest.raises(EquipoiseError, match="different work"):
+            suite._compare("nash_conv", 0.5, "peer", theirs, tabular.EXACT)
+    assert "difference" in lines[0]  # shown either way
 
 
 def test_rounds_must_be_positive():

@@ -1,0 +1,197 @@
+"""A game as the sampling traversal sees it: one row of integers a node, and deals that are drawn once per traversal.
+
+From a PublicTree, a traversal draws both players' private hands and all board cards at its start, and then walks public
+nodes only; games too large to list their histories need nothing else. From a GameTree, chance is drawn on the way.
+An action's table entry is ``FIRST + action * STRIDE + private entry`` of its node, in the order of the game's treeplex
+(or, for games too large to have one, node after node); tables hold player 0's entries, then player 1's.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.compiled import kernel
+from equipoise.games import CHANCE
+from equipoise.games.bluff import Bluff
+from equipoise.sampling.schemes import LabelledActions
+from equipoise.trees.game_tree import GameTree, Int8
+from equipoise.trees.public_tree import PublicTree, private_widths, sequence_vectors, stage_map
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.treeplex import Float, Int32, Int64
+
+KIND, CHILDREN, FIRST_CHILD, FIRST, STRIDE, STAGE, MATRIX, LABEL = range(8)
+
+Int32Table = npt.NDArray[np.int32]
+Int64Table = npt.NDArray[np.int64]
+
+
+class SampledTree(NamedTuple):
+    """The arrays of the sampling traversal."""
+
+    nodes: Int32Table  # [nodes, 8]: the columns above; KIND is 0, 1, CHANCE or TERMINAL
+    amount: Float  # [nodes] terminal: the payoff to player 0 is amount x matrices[MATRIX + the deal's cell]
+    probability: Float  # [nodes] of chance outcomes, or empty when chance is all in the deals
+    matrices: Float
+    roots: Int32  # [subgames]
+    continuation: Int32Table  # [subgames, 2]
+    deal_range: Int64Table  # [subgames, 3] first deal, last deal + 1, whether all are equally likely
+    deal_cumulative: Float  # [deals]
+    deals: Int32Table  # [deals, 3 x stages] per stage: player 0's entry, player 1's, place in a payoff matrix
+
+
+class SampledGame(NamedTuple):
+    """A game ready for sampling: the tree, what it was made from, and the sizes of the two players' tables."""
+
+    tree: SampledTree
+    source: GameTree | PublicTree
+    table_sizes: tuple[int, int]
+
+
+def from_game_tree(tree: GameTree, form: SequenceForm) -> SampledGame:
+    """Return the sampling view of a tree of histories, with tables in the form's order."""
+    first, stride = np.zeros(tree.num_infosets, np.int64), np.zeros(tree.num_infosets, np.int64)
+    for player, plex in enumerate(form.treeplexes):
+        first[form.infosets[player]] = plex.first_sequences() + player * form.treeplexes[0].num_sequences
+        stride[form.infosets[player]] = plex.strides()
+    nodes = np.zeros((tree.num_nodes, 8), np.int32)
+    nodes[:, KIND] = tree.player
+    nodes[:, CHILDREN] = tree.num_children
+    nodes[:, FIRST_CHILD] = tree.first_child
+    acting = tree.infoset >= 0
+    nodes[acting, FIRST] = first[tree.infoset[acting]]
+    nodes[acting, STRIDE] = stride[tree.infoset[acting]]
+    has_chance = bool((tree.player == CHANCE).any())
+    sampled = SampledTree(
+        nodes=nodes,
+        amount=tree.payoff,
+        probability=tree.probability if has_chance else np.zeros(0),
+        matrices=np.ones(1),
+        roots=np.zeros(1, np.int32),
+        continuation=np.full((1, 2), -1, np.int32),
+        deal_range=np.array([[0, 1, 1]]),
+        deal_cumulative=np.ones(1),
+        deals=np.zeros((1, 3), np.int32),
+    )
+    first_size, second_size = (plex.num_sequences for plex in form.treeplexes)
+    return SampledGame(sampled, tree, (first_size, second_size))
+
+
+def from_public_tree(tree: PublicTree, form: SequenceForm | None) -> SampledGame:
+    """Return the sampling view of a public tree; without a form, tables are laid out node after node."""
+    nodes = np.zeros((tree.num_nodes, 8), np.int32)
+    nodes[:, KIND] = tree.player
+    nodes[:, CHILDREN] = tree.num_children
+    nodes[:, FIRST_CHILD] = tree.first_child
+    nodes[:, STAGE] = tree.stage
+    starts = np.cumsum([0, *(matrix.size for matrix in tree.payoff_matrices)])
+    nodes[:, MATRIX] = starts[tree.terminal_matrix]
+    sizes: list[int] = []
+    for player in range(2):
+        if form is not None:
+            plex = form.treeplexes[player]
+            own = tree.deciding[player]
+            width = private_widths(tree, player, own)
+            nodes[own, FIRST] = sum(sizes) + sequence_vectors(tree, player, plex)[tree.first_child[own]]
+            nodes[own, STRIDE] = plex.strides()[np.cumsum(width) - width]
+            sizes.append(plex.num_sequences)
+        else:
+            own = np.flatnonzero(tree.player == player)
+            width = private_widths(tree, player, own)
+            entries = width * tree.num_children[own]
+            nodes[own, FIRST] = sum(sizes) + np.cumsum(entries) - entries
+            nodes[own, STRIDE] = width
+            sizes.append(int(entries.sum()))
+    deal_range, cumulative, deals = _deals(tree)
+    sampled = SampledTree(
+        nodes=nodes,
+        amount=tree.terminal_amount,
+        probability=np.zeros(0),
+        matrices=np.concatenate([matrix.ravel() for matrix in tree.payoff_matrices]),
+        roots=np.searchsorted(tree.subgame, np.arange(len(tree.continuation))).astype(np.int32),
+        continuation=tree.continuation,
+        deal_range=deal_range,
+        deal_cumulative=cumulative,
+        deals=deals,
+    )
+    return SampledGame(sampled, tree, (sizes[0], sizes[1]))
+
+
+def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
+    """Return all ways to deal hands and boards, subgame by subgame: ranges, probabilities, where each hand stands."""
+    subgames, stages = len(tree.continuation), len(tree.stages)
+    tables, cumulative, ranges, start = [], [], [], 0
+    for subgame in range(subgames):
+        # A subgame of several stages is dealt at its last: earlier stages see a part of that deal.
+        own = range(stages) if subgames == 1 else range(subgame, subgame + 1)
+        probability = tree.stages[own[-1]].probability
+        group, first, second = np.nonzero(probability)
+        chances = probability[group, first, second]
+        places = [group * probability.shape[1] + first, group * probability.shape[2] + second]
+        table = np.zeros((len(group), 3 * stages), np.int32)
+        for stage in own:
+            hands = tree.stages[stage].probability.shape[2]
+            for player in range(2):
+                table[:, 3 * stage + player] = stage_map(tree, player, own[-1], stage)[places[player]]
+            table[:, 3 * stage + 2] = table[:, 3 * stage] * hands + table[:, 3 * stage + 1] % hands
+        tables.append(table)
+        cumulative.append(np.cumsum(chances) / chances.sum())
+        ranges.append((start, start + len(group), int(np.ptp(chances) < 1e-15)))
+        start += len(group)
+    return np.array(ranges), np.concatenate(cumulative), np.concatenate(tables)
+
+
+def labelled_actions(game: SampledGame) -> LabelledActions:
+    """Return what inclusion schemes need, writing labels into the tree's LABEL column."""
+    tree, source = game.tree, game.source
+    if isinstance(source, PublicTree):
+        entries = tuple((stage.width(0), stage.width(1)) for stage in source.stages)
+    else:
+        entries = ((1, 1),)
+    if isinstance(source, PublicTree) and isinstance(source.game, Bluff):
+        tree.nodes[:, LABEL] = _bid_labels(source)
+
+    def label_by_names(classify: Callable[[Sequence[str]], Sequence[int]]) -> None:
+        known: dict[tuple[str, ...], Sequence[int]] = {}
+
+        def labels(names: tuple[str, ...]) -> Sequence[int]:
+            if names not in known:
+                known[names] = classify(names)
+            return known[names]
+
+        if isinstance(source, PublicTree):
+            for player in range(2):
+                for node in source.deciding[player]:
+                    first = source.first_child[node]
+                    chosen = labels(source.action_names(int(node)))
+                    tree.nodes[first : first + len(chosen), LABEL] = chosen
+        else:
+            first = np.concatenate([[0], np.cumsum(source.infoset_actions, dtype=np.int64)])
+            flat = np.concatenate([labels(source.labels.action_names(i)) for i in range(source.num_infosets)])
+            _label_children(tree.nodes, source.infoset, first, flat.astype(np.int32))
+
+    return LabelledActions(source.game, len(entries), entries, label_by_names)
+
+
+@kernel
+def _label_children(nodes: Int32Table, infoset: Int32, first: Int64, labels: Int32) -> None:
+    for node in range(nodes.shape[0]):
+        if infoset[node] >= 0:
+            for action in range(nodes[node, CHILDREN]):
+                nodes[nodes[node, FIRST_CHILD] + action, LABEL] = labels[first[infoset[node]] + action]
+
+
+def _bid_labels(tree: PublicTree) -> Int32:
+    """Return the bid (or call) that leads to each public node of Bluff, from where it stands among its siblings."""
+    labels = np.zeros(tree.num_nodes, np.int32)
+    rounds = tree.game.rounds() if isinstance(tree.game, Bluff) else []
+    bids = np.array([current.bids for current in rounds])
+    inner = np.flatnonzero(tree.parent >= 0)
+    above = tree.parent[inner]
+    # Children end with the call, except below a root, where they end with the highest bid.
+    ordinal = inner - tree.first_child[above]
+    is_root = tree.parent[above] < 0
+    last = bids[tree.subgame[inner]] - is_root
+    labels[inner] = last - (tree.num_children[above] - 1 - ordinal)
+    return labels

@@ -1,0 +1,240 @@
+"""Monte Carlo CFR in all its variants: the loop.
+
+One iteration, for each player in turn (alternating) or for both at once (simultaneous):
+
+1. b traversals at a frozen strategy, by the scheme (DN19 Eq. 12: mini-batch);
+2. their regrets, summed by infoset and divided by b, update the regret sums under the rule: once per infoset and
+   iteration, so that MCCFR+ clips the sum of the batch and not its parts (DN19 Eq. 14);
+3. the average strategy grows on the way: at the opponent's infosets (``stochastic``, Gibson et al. 2012 line 27) or at the
+   traverser's own (``own_reach``, DN19 Algorithm 3).
+
+Strategies are never stored: regret matching happens where a traversal passes. Each traversal has its own stream of random
+numbers, and additions keep the order of traversals, so the result depends on the seed and not on the number of threads.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from equipoise.compiled import inlined, kernel_pair, prange, set_threads
+from equipoise.regret.matching import UNIFORM
+from equipoise.regret.rules import Rule, coefficient_table, updated
+from equipoise.sampling.dice import start_stream
+from equipoise.sampling.schemes import Scheme, SchemePlan
+from equipoise.sampling.traversal import (
+    OWN_REACH_AVERAGING,
+    STOCHASTIC,
+    Visits,
+    absorb,
+    make_visits,
+    walk,
+)
+from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, labelled_actions
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.treeplex import Float, Int64
+
+Pair = tuple[Float, Float]
+Form = SequenceForm
+TRAVERSALS_AT_ONCE = 32  # a thread's share of a batch between two merges
+
+
+@inlined
+def _apply(rule: Float, first: int, last: int, regret_sum: Float, increment: Float, touched: Int64Table) -> None:
+    """Step 2: one update per infoset that the batch met, or of the whole table when the rule makes old regrets fade."""
+    fading = rule[0] != 1.0 or rule[1] != 1.0
+    if fading:
+        for k in range(first, last):
+            regret_sum[k] = updated(regret_sum[k], increment[k], rule[0], rule[1], rule[2], rule[3])
+            increment[k] = 0.0
+    for part in range(touched.shape[0]):
+        for number in range(0 if fading else touched[part, 0]):
+            entry, stride = touched[part, 1 + 3 * number], touched[part, 2 + 3 * number]
+            for action in range(touched[part, 3 + 3 * number]):
+                k = entry + action * stride
+                regret_sum[k] = updated(regret_sum[k], increment[k], rule[0], rule[1], rule[2], rule[3])
+                increment[k] = 0.0
+        touched[part, 0] = 0
+
+
+def _iterate(
+    tree: SampledTree,
+    scheme: SchemePlan,
+    rules: Float,
+    first_iteration: int,
+    seed: int,
+    batch: int,
+    alternating: bool,
+    averaging: int,
+    first_of_player_1: int,
+    regret_sum: Float,
+    strategy_sum: Float,
+    increment: Float,
+    marks: Int64,
+    touched: Int64Table,
+    visits: Visits,
+    at_a_time: int,
+) -> None:
+    """Run one iteration for each row of ``rules``, with as many threads as there are lists of visits."""
+    nodes, amount, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
+    kind_of_scheme, epsilon, subset_size, probe, table = scheme
+    ints, floats, buffer, dice, tape, ends = visits
+    parts = ends.shape[0]
+    for row in range(rules.shape[0]):
+        rule, iteration = rules[row], first_iteration + row
+        at_once = updates_at_once(batch, alternating, rule)
+        for turn in range(2 if alternating else 1):
+            first_player, end_player = (turn, turn + 1) if alternating else (0, 2)
+            for player in range(first_player, end_player):
+                if rule[5] != 1.0:
+                    averaged = 1 - player if averaging == STOCHASTIC else player
+                    first, last = (0, first_of_player_1) if averaged == 0 else (first_of_player_1, strategy_sum.size)
+                    strategy_sum[first:last] *= rule[5]
+                for group in range(0, batch, at_a_time * parts):
+                    for part in prange(parts):
+                        ends[part, 0], ends[part, 1] = 0, 0
+                        begin = group + part * at_a_time
+                        my_ints, my_floats, my_buffer = ints[part], floats[part], buffer[part]
+                        my_dice, my_tape, my_ends = dice[part], tape[part], ends[part]
+                        for traversal in range(begin, min(begin + at_a_time, batch)):
+                            start_stream(my_dice, seed, iteration, player, traversal)
+                            walk(
+                                nodes,
+                                amount,
+                                probability,
+                                matrices,
+                                roots,
+                                continuation,
+                                deal_range,
+                                deal_cumulative,
+                                deals,
+                                kind_of_scheme,
+                                epsilon,
+                                subset_size,
+                                probe,
+                                table,
+                                regret_sum,
+                                UNIFORM,
+                                player,
+                                my_ints,
+                                my_floats,
+                                my_buffer,
+                                my_dice,
+                                my_tape,
+                                my_ends,
+                            )
+                    for part in prange(parts):
+                        for source in range(parts):
+                            absorb(
+                                ints[source],
+                                floats[source],
+                                buffer[source],
+                                ends[source, 0],
+                                part,
+                                parts,
+                                at_once,
+                                1.0 / batch,
+                                rule,
+                                averaging,
+                                iteration,
+                                regret_sum,
+                                increment,
+                                strategy_sum,
+                                marks,
+                                touched[part],
+                            )
+            if not at_once:
+                first = first_of_player_1 if first_player == 1 else 0
+                last = first_of_player_1 if end_player == 1 else regret_sum.size
+                _apply(rule, first, last, regret_sum, increment, touched)
+
+
+@inlined
+def updates_at_once(batch: int, alternating: bool, rule: Float) -> bool:
+    """Return whether a traversal's regrets can go straight into the sums, without a buffer for the batch."""
+    return batch == 1 and alternating and rule[0] == 1.0 and rule[1] == 1.0
+
+
+_ITERATE = kernel_pair(_iterate)
+
+
+class SampledCFR:
+    """Tabular Monte Carlo CFR by any scheme, rule and averaging."""
+
+    def __init__(
+        self,
+        form: Form,
+        game: SampledGame,
+        scheme: Scheme,
+        rule: Rule,
+        *,
+        batch: int = 1,
+        updates: Literal["alternating", "simultaneous"] = "alternating",
+        averaging: Literal["stochastic", "own_reach"] = "stochastic",
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        self.form = form
+        self.rule = rule
+        self.seed = seed
+        self.iteration = 0
+        self._tree, self._scheme, self._batch = game.tree, scheme.plan(labelled_actions(game)), batch
+        self._alternating = updates == "alternating"
+        self._averaging = STOCHASTIC if averaging == "stochastic" else OWN_REACH_AVERAGING
+        self._threads = threads if batch >= 2 * threads else 1
+        self._at_a_time = 1 if self._threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // self._threads))
+        size = sum(game.table_sizes)
+        self._split = game.table_sizes[0]
+        self.regret_sum = np.zeros(size)
+        self.strategy_sum = np.zeros(size)
+        # Buffers for the batch are needed unless every traversal updates the sums at once (rules fade from t = 2 on).
+        buffered = 0 if updates_at_once(batch, self._alternating, coefficient_table(rule, 2, 1)[0]) else size
+        self._increment = np.zeros(buffered)
+        self._marks = np.zeros(buffered, np.int64)
+        self._touched = np.zeros((self._threads, 1 + 3 * buffered), np.int64)
+        self._visits = make_visits(game.tree, self._at_a_time, self._threads)
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited: probes and public deal nodes included, dealt hands not."""
+        return int(self._visits.ends[:, 2].sum())
+
+    def run(self, iterations: int) -> None:
+        """Run some iterations; where a long run is cut into calls makes no difference to its result."""
+        if self._threads > 1:
+            set_threads(self._threads)
+        _ITERATE[self._threads > 1](
+            self._tree,
+            self._scheme,
+            coefficient_table(self.rule, self.iteration + 1, iterations),
+            self.iteration + 1,
+            self.seed,
+            self._batch,
+            self._alternating,
+            self._averaging,
+            self._split,
+            self.regret_sum,
+            self.strategy_sum,
+            self._increment,
+            self._marks,
+            self._touched,
+            self._visits,
+            self._at_a_time,
+        )
+        self.iteration += iterations
+
+    def average_weights(self) -> Pair:
+        """Return the sums that are proportional to the average strategy."""
+        return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
+
+    def state(self) -> dict[str, Float]:
+        """Return all that the next iterations depend on (random streams start from the iteration's number)."""
+        touched = np.array([float(self.nodes_touched)])
+        return {"regret_sum": self.regret_sum, "strategy_sum": self.strategy_sum, "nodes_touched": touched}
+
+    def restore(self, iteration: int, state: dict[str, Float]) -> None:
+        """Continue from a saved state, bit for bit."""
+        self.regret_sum[:] = state["regret_sum"]
+        self.strategy_sum[:] = state["strategy_sum"]
+        self._visits.ends[:, 2] = 0
+        self._visits.ends[0, 2] = int(state["nodes_touched"][0])
+        self.iteration = iteration
