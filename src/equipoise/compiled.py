@@ -13,6 +13,10 @@ from numba import prange
 
 __all__ = ["inlined", "kernel", "kernel_pair", "prange", "set_threads"]
 
+# Without Numba's run-time memory manager a kernel cannot make arrays, and does not count references to those it is given:
+# counting is atomic, and costs more than the arithmetic of a small node.
+_UNCOUNTED: dict[str, Any] = {"_nrt": False}
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -23,11 +27,14 @@ def kernel(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Compile a small piece of a kernel so that it disappears into its caller: calls with many arrays are costly."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True, **_UNCOUNTED)(function))
 
 
 def kernel_pair(function: F) -> tuple[F, F]:
-    """Compile one body twice: with ``prange`` as a plain loop, and with ``prange`` shared out over threads."""
+    """Compile one body twice: with ``prange`` as a plain loop, and with ``prange`` shared out over threads.
+
+    The body must not make arrays: its callers own all buffers.
+    """
     # Numba's on-disk cache is keyed by the qualified name but not by the compile options, so the twin needs a name of
     # its own; without it the serial build would be loaded in place of the parallel one.
     twin = types.FunctionType(
@@ -37,7 +44,8 @@ def kernel_pair(function: F) -> tuple[F, F]:
     )
     twin.__qualname__ = f"{function.__qualname__}_parallel"
     twin.__module__ = function.__module__
-    return kernel(function), cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(twin))
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", **_UNCOUNTED}
+    return cast(F, numba.njit(**options)(function)), cast(F, numba.njit(parallel=True, **options)(twin))
 
 
 def set_threads(count: int) -> int:

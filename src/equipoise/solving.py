@@ -19,13 +19,13 @@ from equipoise.games import Game, load_game
 from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
 from equipoise.runs.directory import RunDirectory
 from equipoise.runs.drive import Progress, Record, Stop, drive
-from equipoise.solvers.recipes import Solver, find_recipe
+from equipoise.sampling.large import LargeEvaluator, LargeForm
+from equipoise.solvers.recipes import Setup, Solver, find_recipe, threads_that_pay
 from equipoise.trees.best_response import Evaluator
-from equipoise.trees.compile import Engine, compile_game
+from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
 
 DEFAULT_ITERATIONS = 1000
-SEQUENCES_WORTH_THREADS = 100_000  # below this, sharing out an iteration costs more than it saves
 
 OnProgress = Callable[[Progress], None]
 
@@ -55,7 +55,7 @@ class Solution:
     def policy(self) -> Policy:
         """Return the average strategy as a policy."""
         origin = {name: number for name, number in self.summary().items() if name != "game"}
-        return policy_from_strategies(self.solver.form, self.solver.average_strategy(), origin)
+        return policy_from_strategies(_listed(self.solver.form), self.solver.average_strategy(), origin)
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
@@ -86,19 +86,25 @@ def solve(
     engine: Engine = "auto",
     parameters: Mapping[str, object] | None = None,
     checkpoint_seconds: float = 30.0,
+    evaluation_growth: float = 1.1,
     on_progress: OnProgress = _silent,
 ) -> Solution:
     """Find a (near-)unexploitable strategy.
 
     Stops at whichever of ``iterations``, ``until`` (an exploitability) and ``seconds`` is reached first; 1000
     iterations when none is given. With ``out`` the run is kept in that directory and can be resumed. The result
-    depends on the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``.
+    depends on the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The
+    strategy is evaluated each time the iterations have grown by ``evaluation_growth``.
     """
     recipe = find_recipe(algorithm)
     resolved = recipe.resolve(parameters or {})
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
     stop = Stop(iterations=iterations, until=until, seconds=seconds)
+    if not evaluation_growth > 1.0:
+        raise EquipoiseError(f"evaluation_growth={evaluation_growth} is not valid; give a number above 1")
+    if seed < 0:
+        raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
     if threads < 1:
         raise EquipoiseError(f"threads={threads} is not valid; give a number above 0")
     if isinstance(game, str):
@@ -112,12 +118,13 @@ def solve(
         "threads": threads,
         "stop": {"iterations": iterations, "until": until, "seconds": seconds},
         "checkpoint_seconds": checkpoint_seconds,
+        "evaluation_growth": evaluation_growth,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
         "versions": _versions(),
     }
-    form = compile_game(game, engine)
+    solver = _make_solver(game, config)
     directory = None if out is None else RunDirectory.create(out, config)
-    return _run(form, config, stop, directory, on_progress)
+    return _run(solver, config, stop, directory, on_progress)
 
 
 def resume(
@@ -143,25 +150,38 @@ def resume(
             on_complaint(
                 f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
             )
-    form = compile_game(load_game(config["game"]), config["engine"])
-    return _run(form, config, Stop(**config["stop"]), directory, on_progress, on_complaint)
+    solver = _make_solver(load_game(config["game"]), config)
+    return _run(solver, config, Stop(**config["stop"]), directory, on_progress, on_complaint)
+
+
+def _make_solver(game: Game, config: Mapping[str, Any]) -> Solver:
+    setup = Setup(
+        game=game, engine=config["engine"], seed=config["seed"], threads=set_threads(config["threads"])
+    )
+    return find_recipe(config["algorithm"]).make(setup, config["parameters"])
 
 
 def _run(
-    form: SequenceForm,
+    solver: Solver,
     config: Mapping[str, Any],
     stop: Stop,
     directory: RunDirectory | None,
     on_progress: OnProgress,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
-    threads = set_threads(config["threads"]) if form.num_sequences >= SEQUENCES_WORTH_THREADS else 1
-    solver = find_recipe(config["algorithm"]).make(form, config["parameters"], threads)
-    evaluator = Evaluator(form, threads=threads)
+    threads = set_threads(config["threads"])
+    form = solver.form
+    evaluator: Evaluator | LargeEvaluator
+    if isinstance(form, LargeForm):
+        evaluator = LargeEvaluator(form)
+    else:
+        evaluator = Evaluator(form, threads=threads_that_pay(form, threads))
 
     def evaluate() -> Record:
         found = evaluator.best_responses(solver.average_strategy())
-        return {"value": found.value, "nash_conv": found.nash_conv, "exploitability": found.exploitability}
+        numbers = {"value": found.value, "nash_conv": found.nash_conv, "exploitability": found.exploitability}
+        touched = getattr(solver, "nodes_touched", None)
+        return numbers if touched is None else {**numbers, "nodes_touched": touched}
 
     history: list[Record] = []
     seconds_before = 0.0
@@ -181,6 +201,7 @@ def _run(
         history=history,
         seconds_before=seconds_before,
         checkpoint_seconds=config["checkpoint_seconds"],
+        evaluation_growth=config["evaluation_growth"],
         on_progress=on_progress,
     )
     last = history[-1]
@@ -199,7 +220,8 @@ def _run(
         directory=None if directory is None else directory.path,
     )
     if directory is not None:
-        solution.policy.save(directory.policy_path)
+        if not isinstance(form, LargeForm):  # its policy is the sums in the checkpoint: too many infosets to name
+            solution.policy.save(directory.policy_path)
         directory.save_result(solution.summary())
     return solution
 
@@ -215,11 +237,16 @@ def open_policy(path: str | Path) -> Policy:
     if checkpoint is None:
         raise EquipoiseError(f"{path} has no policy and no good checkpoint yet{''.join('; ' + c for c in complaints)}")
     config = directory.config
-    form = compile_game(load_game(config["game"]), config["engine"])
-    solver = find_recipe(config["algorithm"]).make(form, config["parameters"], 1)
+    solver = _make_solver(load_game(config["game"]), config)
     solver.restore(checkpoint.iteration, checkpoint.state)
     origin = {"algorithm": config["algorithm"], "iterations": checkpoint.iteration, "seed": config["seed"]}
-    return policy_from_strategies(form, solver.average_strategy(), origin)
+    return policy_from_strategies(_listed(solver.form), solver.average_strategy(), origin)
+
+
+def _listed(form: SequenceForm | LargeForm) -> SequenceForm:
+    if isinstance(form, LargeForm):
+        raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
+    return form
 
 
 def _versions() -> dict[str, str]:

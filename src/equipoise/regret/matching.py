@@ -30,8 +30,13 @@ def match_block(scores: Float, offset: int, actions: int, width: int, totals: Fl
     if fallback == BEST:
         for j in range(width):
             if totals[j] <= 0.0:
-                _put_all_on_best(scores, offset + j, width, actions)
-                totals[j] = 1.0
+                best = offset + j
+                for action in range(actions):
+                    if scores[offset + action * width + j] > scores[best]:
+                        best = offset + action * width + j
+                for action in range(actions):
+                    scores[offset + action * width + j] = 0.0
+                scores[best] = totals[j] = 1.0
     uniform = 1.0 / actions
     for action in range(actions):
         start = offset + action * width
@@ -41,29 +46,22 @@ def match_block(scores: Float, offset: int, actions: int, width: int, totals: Fl
 
 
 @inlined
-def match_infoset(
-    scores: Float, first: int, stride: int, actions: int, fallback: int, strategy: Float, start: int
-) -> None:
-    """Write one infoset's probabilities to ``strategy[start:start + actions]``."""
+def match_infoset(scores: Float, first: int, actions: int, fallback: int, strategy: Float, start: int) -> None:
+    """Write the probabilities of one infoset, whose scores lie together, to ``strategy[start:start + actions]``."""
     total = 0.0
     for action in range(actions):
-        score = scores[first + action * stride]
+        score = scores[first + action]
         strategy[start + action] = score
         total += max(score, 0.0)
     if fallback == BEST and total <= 0.0:
-        _put_all_on_best(strategy, start, 1, actions)
-        total = 1.0
+        best = start
+        for action in range(actions):
+            if strategy[start + action] > strategy[best]:
+                best = start + action
+        for action in range(actions):
+            strategy[start + action] = 0.0
+        strategy[best] = total = 1.0
     over_total, uniform = 1.0 / total, 1.0 / actions
     for action in range(actions):
         strategy[start + action] = _share(strategy[start + action], total, over_total, uniform)
 
-
-@inlined
-def _put_all_on_best(scores: Float, first: int, stride: int, actions: int) -> None:
-    """Replace scores by 1 for the first of the highest and 0 for the others."""
-    best = 0
-    for action in range(1, actions):
-        if scores[first + action * stride] > scores[first + best * stride]:
-            best = action
-    for action in range(actions):
-        scores[first + action * stride] = 1.0 if action == best else 0.0

@@ -1,6 +1,6 @@
 """The loop around a solver: run, evaluate now and then, log, checkpoint, stop; and go on after an interruption.
 
-Evaluations come at fixed iterations (each a tenth further than the last), never by the clock, so that an interrupted
+Evaluations come at fixed iterations (each a tenth further than the last unless told otherwise), never by the clock, so that an interrupted
 and resumed run passes through the same states as an uninterrupted one.
 """
 
@@ -74,9 +74,9 @@ class Interrupted(Exception):
 Record = dict[str, Any]
 
 
-def next_evaluation(iteration: int) -> int:
+def next_evaluation(iteration: int, growth: float = 1.1) -> int:
     """Return the next iteration after which the strategy is evaluated."""
-    return iteration + max(1, iteration // 10)
+    return max(iteration + 1, int(iteration * growth))
 
 
 def drive(
@@ -88,14 +88,17 @@ def drive(
     history: list[Record] | None = None,
     seconds_before: float = 0.0,
     checkpoint_seconds: float = 30.0,
+    evaluation_growth: float = 1.1,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Record]:
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration."""
     records = list(history or [])
     started = time.perf_counter()
     last_checkpoint = started
+    solving = records[-1]["solving_seconds"] if records else 0.0  # without evaluations, for comparisons
     speed = 0.0
     step = 1
+    first_step = True
     run_since, time_since = solver.iteration, started
 
     def seconds() -> float:
@@ -103,7 +106,8 @@ def drive(
 
     def record_evaluation() -> None:
         if not records or records[-1]["iteration"] < solver.iteration:
-            records.append({"iteration": solver.iteration, "seconds": round(seconds(), 6), **evaluate()})
+            times = {"seconds": round(seconds(), 6), "solving_seconds": round(solving, 6)}
+            records.append({"iteration": solver.iteration, **times, **evaluate()})
             if directory is not None:
                 directory.append_log(records[-1])
 
@@ -118,19 +122,23 @@ def drive(
         return enough or good or late
 
     with _deferred_interrupts() as interrupted:
-        evaluate_at = next_evaluation(records[-1]["iteration"] if records else 0)
+        evaluate_at = next_evaluation(records[-1]["iteration"] if records else 0, evaluation_growth)
         while not reached():
             target = evaluate_at if stop.iterations is None else min(evaluate_at, stop.iterations)
             step_started = time.perf_counter()
             count = max(1, min(step, target - solver.iteration))
             solver.run(count)
             took = time.perf_counter() - step_started
+            solving += took
+            if first_step:  # it may have compiled kernels, and says nothing about speed
+                first_step, took = False, SECONDS_A_STEP
+                run_since, time_since = solver.iteration, time.perf_counter()
             step = max(1, min(2 * step, int(SECONDS_A_STEP / max(took / count, 1e-9))))
             if solver.iteration >= evaluate_at:
                 record_evaluation()
-                evaluate_at = next_evaluation(solver.iteration)
+                evaluate_at = next_evaluation(solver.iteration, evaluation_growth)
             now = time.perf_counter()
-            if now - time_since > 0.5 or speed == 0.0:
+            if now - time_since > 0.5 or (speed == 0.0 and solver.iteration > run_since):
                 speed = (solver.iteration - run_since) / (now - time_since)
                 run_since, time_since = solver.iteration, now
             on_progress(_progress(solver.iteration, seconds(), speed, stop, records))

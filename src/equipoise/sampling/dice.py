@@ -60,19 +60,17 @@ def choose_index(dice: UInt64, tape: Float, count: int) -> int:
 
 
 @inlined
-def choose_weighted(dice: UInt64, tape: Float, weights: Float, start: int, count: int) -> int:
+def choose_weighted(dice: UInt64, tape: Float, weights: Float, start: np.uint64, count: np.uint64) -> np.uint64:
     """Return an index with the probabilities ``weights[start:start + count]``, which sum to 1."""
     u = draw(dice, tape)
-    low, high, chosen = 0.0, weights[start], 0
-    for index in range(1, count):
-        if u >= high:
-            # Rounding may leave u above the sum: then the last index with any probability is chosen.
-            if weights[start + index] > 0.0:
-                low, chosen = high, index
-            high += weights[start + index]
-        else:
-            break
-    note(dice, tape, low, high if chosen < count - 1 else 1.0)
+    low, high, total, chosen = 0.0, 0.0, 0.0, np.uint64(0)
+    for index in range(count):
+        weight = weights[start + index]
+        if weight > 0.0 and u >= high:  # rounding may leave u above the sum: then the last possible index is chosen
+            low, chosen = total, index
+            high = total + weight
+        total += weight
+    note(dice, tape, low, high)
     return chosen
 
 

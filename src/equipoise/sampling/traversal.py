@@ -12,8 +12,6 @@ probabilities p of the traverser's own walked actions, the estimate of an action
 
 and its regret (action - sum of strategy x action) / q. The opponent's and chance's probabilities cancel, because they are
 drawn on-policy. What a traversal found stays in the list, for `absorb` to add to tables.
-
-Kernels here take arrays one by one, not in tuples: taking an array out of a tuple costs an atomic operation each time.
 """
 
 from typing import NamedTuple
@@ -24,54 +22,53 @@ from equipoise.compiled import inlined, kernel
 from equipoise.games import CHANCE, TERMINAL
 from equipoise.regret.matching import match_infoset
 from equipoise.regret.rules import updated
+from equipoise.sampling import tree as columns
 from equipoise.sampling.dice import choose_index, choose_weighted, draw, happens, note
-from equipoise.sampling.schemes import EACH, ONE, SUBSET, SchemePlan
-from equipoise.sampling.tree import (
-    CHILDREN,
-    FIRST,
-    FIRST_CHILD,
-    KIND,
-    LABEL,
-    MATRIX,
-    STAGE,
-    STRIDE,
-    Int32Table,
-    Int64Table,
-    SampledTree,
-)
+from equipoise.sampling.schemes import EACH, ONE, SUBSET
+from equipoise.sampling.tree import SampledTree
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
-# Columns of the list of visited nodes.
-NODE, PARENT, DEAL, SLOT, ROLE, START, ENTRY, ENTRY_STRIDE, ACTIONS = range(9)
-VALUE, WEIGHT, SAMPLE_REACH, OWN_REACH = range(4)
+# Indices are unsigned in these kernels, and tables are flat with a constant width: an index that may be negative, or a
+# width that must be looked up, costs more than the access itself.
+U = np.uint64
+KIND, CHILDREN, STAGE, LABEL = (U(c) for c in (columns.KIND, columns.CHILDREN, columns.STAGE, columns.LABEL))
+FIRST_CHILD, FIRST, MATRIX = (U(c) for c in (columns.FIRST_CHILD, columns.FIRST, columns.MATRIX))
+NODE_WIDTH, AMOUNT_WIDTH, AMOUNT = U(columns.WIDTH), U(columns.WIDTH // 2), U(columns.AMOUNT)
+
+# The list of visited nodes: whole numbers and others.
+NODE, PARENT, DEAL, SLOT, ROLE, START, ENTRY, ACTIONS = (U(c) for c in range(8))
+INT_WIDTH = U(8)
+VALUE, WEIGHT, SAMPLE_REACH, OWN_REACH = (U(c) for c in range(4))
+FLOAT_WIDTH = U(4)
 PASSES, OWN, OPPONENT = 0, 1, 2  # roles: hands its child's value on; the traverser acts; the opponent acts
 
 STOCHASTIC, OWN_REACH_AVERAGING = 0, 1
 
 
-
 class Visits(NamedTuple):
-    """The list of visited nodes of one or more traversals, and the strategies and values met there."""
+    """Lists of visited nodes, one a thread, and the strategies and values met there."""
 
-    ints: Int32Table  # [capacity, 9]
-    floats: Float  # [capacity, 4]
-    buffer: Float  # strategies; at the traverser's nodes followed by action values, later regrets
-    dice: UInt64  # [2] the stream of random numbers
-    tape: Float  # [draws, 3] empty, or what takes the stream's place in exact tests
-    ends: Int64  # [3] used part of the list, used part of the buffer, nodes touched (probes included)
+    ints: np.ndarray[tuple[int, int], np.dtype[np.int32]]  # [threads, capacity x 8]
+    floats: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # [threads, capacity x 4]
+    buffer: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # strategies; the traverser's followed by values, regrets
+    dice: np.ndarray[tuple[int, int], np.dtype[np.uint64]]  # [threads, 2] streams of random numbers
+    tape: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]  # [threads, draws, 3] empty but in exact tests
+    ends: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, 3] used list, used buffer, nodes touched
 
 
 @kernel
 def largest_traversal(tree: SampledTree, traverser: int) -> tuple[int, int]:
     """Return the most nodes that one traversal can visit, and the most buffer that it can need."""
-    count = tree.nodes.shape[0]
+    width = int(NODE_WIDTH)
+    count = tree.nodes.size // width
     sizes, buffers = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    roots = tree.roots
+    roots, most_actions = tree.roots, 0
     for order in range(roots.size):
         first = roots[order]
         last = roots[order + 1] if order + 1 < roots.size else count
         for node in range(last - 1, first - 1, -1):
-            kind = tree.nodes[node, KIND]
+            row = tree.nodes[node * width : (node + 1) * width]
+            kind, children = row[KIND], row[CHILDREN]
             size, buffer = 0, 0
             if kind == TERMINAL:
                 for outcome in range(2):
@@ -80,17 +77,17 @@ def largest_traversal(tree: SampledTree, traverser: int) -> tuple[int, int]:
                         size = max(size, sizes[roots[following]])
                         buffer = max(buffer, buffers[roots[following]])
             else:
-                begin = tree.nodes[node, FIRST_CHILD]
-                for child in range(begin, begin + tree.nodes[node, CHILDREN]):
+                most_actions = max(most_actions, children)
+                for child in range(row[FIRST_CHILD], row[FIRST_CHILD] + children):
                     if kind == traverser:
                         size += sizes[child]
                         buffer += buffers[child]
                     else:
                         size = max(size, sizes[child])
                         buffer = max(buffer, buffers[child])
-                buffer += (2 if kind == traverser else 1) * tree.nodes[node, CHILDREN]
+                buffer += (2 if kind == traverser else 1) * children
             sizes[node], buffers[node] = size + 1, buffer
-    return sizes[roots[roots.size - 1]], buffers[roots[roots.size - 1]] + 2 * tree.nodes[:, CHILDREN].max()
+    return sizes[roots[roots.size - 1]], buffers[roots[roots.size - 1]] + 2 * most_actions
 
 
 def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_length: int = 0) -> Visits:
@@ -98,8 +95,8 @@ def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_lengt
     bounds = np.array([largest_traversal(tree, player) for player in range(2)]).max(axis=0)
     size, buffer = (int(bound) * traversals + 64 for bound in bounds)
     return Visits(
-        ints=np.zeros((threads, size, 9), np.int32),
-        floats=np.zeros((threads, size, 4)),
+        ints=np.zeros((threads, size * int(INT_WIDTH)), np.int32),
+        floats=np.zeros((threads, size * int(FLOAT_WIDTH))),
         buffer=np.zeros((threads, buffer)),
         dice=np.zeros((threads, 2), np.uint64),
         tape=np.zeros((threads, tape_length, 3)),
@@ -108,7 +105,7 @@ def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_lengt
 
 
 @inlined
-def _draw_deal(deal_range: Int64Table, deal_cumulative: Float, subgame: int, dice: UInt64, tape: Float) -> int:
+def _draw_deal(deal_range: Int64, deal_cumulative: Float, subgame: int, dice: UInt64, tape: Float) -> int:
     start, end = deal_range[subgame, 0], deal_range[subgame, 1]
     if deal_range[subgame, 2]:
         return start + choose_index(dice, tape, end - start)
@@ -125,89 +122,105 @@ def _draw_deal(deal_range: Int64Table, deal_cumulative: Float, subgame: int, dic
 
 
 @inlined
-def _following(continuation: Int32Table, stage: int, payoff: float) -> int:
+def _following(continuation: Int32, stage: int, payoff: float) -> int:
     """Return the subgame that comes after a round with this payoff to player 0, or -1 when the game is over."""
     return -1 if continuation.shape[0] == 1 else continuation[stage, 0 if payoff > 0.0 else 1]
 
 
 @inlined
-def _payoff(nodes: Int32Table, amount: Float, matrices: Float, deals: Int32Table, node: int, deal: int) -> float:
+def _payoff(
+    nodes: Int32, amounts: Float, matrices: Float, deals: Int32, deal_width: np.uint64, node: np.uint64, deal: np.uint64
+) -> float:
     """Return the payoff to player 0 at a terminal node."""
-    return amount[node] * matrices[nodes[node, MATRIX] + deals[deal, 3 * nodes[node, STAGE] + 2]]
+    row = node * NODE_WIDTH
+    cell = deals[deal * deal_width + U(3) * U(nodes[row + STAGE]) + U(2)]
+    return amounts[node * AMOUNT_WIDTH + AMOUNT] * matrices[U(nodes[row + MATRIX]) + U(cell)]
 
 
-@kernel
+@inlined
 def _probe(
-    nodes: Int32Table,
-    amount: Float,
+    nodes: Int32,
+    amounts: Float,
     probability: Float,
     matrices: Float,
     roots: Int32,
-    continuation: Int32Table,
-    deal_range: Int64Table,
+    continuation: Int32,
+    deal_range: Int64,
     deal_cumulative: Float,
-    deals: Int32Table,
+    deals: Int32,
+    deal_width: np.uint64,
     scores: Float,
     fallback: int,
-    child: int,
-    deal: int,
+    child: np.uint64,
+    deal: np.uint64,
     dice: UInt64,
     tape: Float,
     ends: Int64,
     scratch: Float,
-    at: int,
+    at: np.uint64,
 ) -> float:
     """Return the payoff to player 0 of one on-policy roll-out (Gibson et al. 2012, Algorithm 1, lines 5-15)."""
     node = child
-    while True:
+    payoff = 0.0
+    rolling = True
+    while rolling:
         ends[2] += 1
-        kind, stage = nodes[node, KIND], nodes[node, STAGE]
-        first, count = nodes[node, FIRST_CHILD], nodes[node, CHILDREN]
+        row = node * NODE_WIDTH
+        kind, stage, first, count = nodes[row + KIND], nodes[row + STAGE], U(nodes[row + FIRST_CHILD]), nodes[row + CHILDREN]
         if kind == TERMINAL:
-            payoff = _payoff(nodes, amount, matrices, deals, node, deal)
+            payoff = _payoff(nodes, amounts, matrices, deals, deal_width, node, deal)
             following = _following(continuation, stage, payoff)
-            if following < 0:
-                return payoff
-            node = roots[following]
-            deal = _draw_deal(deal_range, deal_cumulative, following, dice, tape)
+            if following >= 0:
+                node = U(roots[following])
+                deal = U(_draw_deal(deal_range, deal_cumulative, following, dice, tape))
+            else:
+                rolling = False
         elif kind == CHANCE:
-            node = first + (choose_weighted(dice, tape, probability, first, count) if probability.size else 0)
+            node = first
+            if probability.size > 0:
+                node = first + U(choose_weighted(dice, tape, probability, first, U(count)))
         else:
-            entry = nodes[node, FIRST] + deals[deal, 3 * stage + kind]
-            match_infoset(scores, entry, nodes[node, STRIDE], count, fallback, scratch, at)
-            node = first + choose_weighted(dice, tape, scratch, at, count)
+            hand = U(deals[deal * deal_width + U(3) * U(stage) + U(kind)])
+            entry = U(nodes[row + FIRST]) + hand * U(count)
+            match_infoset(scores, entry, U(count), fallback, scratch, at)
+            node = first + U(choose_weighted(dice, tape, scratch, at, U(count)))
+    return payoff
 
 
 @inlined
 def _append(
-    ints: Int32Table,
+    ints: Int32,
     floats: Float,
-    end: int,
-    node: int,
+    end: np.uint64,
+    node: np.uint64,
     parent: int,
-    deal: int,
+    deal: np.uint64,
     slot: int,
     weight: float,
     sample_reach: float,
     own_reach: float,
-) -> int:
-    ints[end, NODE], ints[end, PARENT], ints[end, DEAL] = node, parent, deal
-    ints[end, SLOT], ints[end, ROLE] = slot, PASSES
-    floats[end, WEIGHT], floats[end, SAMPLE_REACH], floats[end, OWN_REACH] = weight, sample_reach, own_reach
-    return end + 1
+) -> np.uint64:
+    row = end * INT_WIDTH
+    ints[row + NODE], ints[row + PARENT], ints[row + DEAL] = node, parent, deal
+    ints[row + SLOT], ints[row + ROLE] = slot, PASSES
+    numbers = end * FLOAT_WIDTH
+    floats[numbers + WEIGHT] = weight
+    floats[numbers + SAMPLE_REACH], floats[numbers + OWN_REACH] = sample_reach, own_reach
+    return end + U(1)
 
 
 @inlined
 def walk(
-    nodes: Int32Table,
-    amount: Float,
+    nodes: Int32,
+    amounts: Float,
     probability: Float,
     matrices: Float,
     roots: Int32,
-    continuation: Int32Table,
-    deal_range: Int64Table,
+    continuation: Int32,
+    deal_range: Int64,
     deal_cumulative: Float,
-    deals: Int32Table,
+    deals: Int32,
+    deal_width: np.uint64,
     kind_of_scheme: int,
     epsilon: float,
     subset_size: int,
@@ -216,7 +229,7 @@ def walk(
     scores: Float,
     fallback: int,
     traverser: int,
-    ints: Int32Table,
+    ints: Int32,
     floats: Float,
     buffer: Float,
     dice: UInt64,
@@ -225,64 +238,71 @@ def walk(
 ) -> None:
     """Run one traversal and append what it met to the list. Scores are regrets, or a network's idea of them."""
     sign = 1.0 if traverser == 0 else -1.0
-    begin, buffered, leaves = ends[0], ends[1], 0
+    begin, buffered, leaves = U(ends[0]), U(ends[1]), 0
     chained = continuation.shape[0] > 1
     top = roots.size - 1
-    deal = _draw_deal(deal_range, deal_cumulative, top, dice, tape)
-    end = _append(ints, floats, begin, roots[top], -1, deal, -1, 1.0, 1.0, 1.0)
+    deal = U(_draw_deal(deal_range, deal_cumulative, top, dice, tape))
+    end = _append(ints, floats, begin, U(roots[top]), -1, deal, -1, 1.0, 1.0, 1.0)
     at = begin
     while at < end:
-        node, deal = ints[at, NODE], ints[at, DEAL]
-        kind, count, first, stage = nodes[node, KIND], nodes[node, CHILDREN], nodes[node, FIRST_CHILD], nodes[node, STAGE]
-        reach, own_reach = floats[at, SAMPLE_REACH], floats[at, OWN_REACH]
-        following = -1  # the one child that is walked, where the traverser has no say
-        if kind == TERMINAL:  # the root of a game without decisions, or the end of a round
-            payoff = _payoff(nodes, amount, matrices, deals, node, deal)
-            floats[at, VALUE] = sign * payoff
+        here, numbers = at * INT_WIDTH, at * FLOAT_WIDTH
+        node, deal = U(ints[here + NODE]), U(ints[here + DEAL])
+        row = node * NODE_WIDTH
+        kind, stage, count, first = nodes[row + KIND], nodes[row + STAGE], U(nodes[row + CHILDREN]), U(nodes[row + FIRST_CHILD])
+        reach, own_reach = floats[numbers + SAMPLE_REACH], floats[numbers + OWN_REACH]
+        following, goes_on = first, True  # the one child that is walked, where the traverser has no say
+        if kind == TERMINAL:  # the end of a round
+            payoff = _payoff(nodes, amounts, matrices, deals, deal_width, node, deal)
+            floats[numbers + VALUE] = sign * payoff
             subgame = _following(continuation, stage, payoff)
-            if subgame >= 0:
-                following = roots[subgame]
-                deal = _draw_deal(deal_range, deal_cumulative, subgame, dice, tape)
+            goes_on = subgame >= 0
+            if goes_on:
+                following = U(roots[subgame])
+                deal = U(_draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
         elif kind == CHANCE:
-            following = first + (choose_weighted(dice, tape, probability, first, count) if probability.size else 0)
+            if probability.size > 0:
+                following = first + U(choose_weighted(dice, tape, probability, first, count))
         else:
             start = buffered
-            entry, stride = nodes[node, FIRST] + deals[deal, 3 * stage + kind], nodes[node, STRIDE]
-            ints[at, START], ints[at, ENTRY], ints[at, ENTRY_STRIDE], ints[at, ACTIONS] = start, entry, stride, count
-            match_infoset(scores, entry, stride, count, fallback, buffer, start)
+            hand = U(deals[deal * deal_width + U(3) * U(stage) + U(kind)])
+            entry = U(nodes[row + FIRST]) + hand * count
+            ints[here + START], ints[here + ENTRY], ints[here + ACTIONS] = start, entry, count
+            match_infoset(scores, entry, count, fallback, buffer, start)
             if kind != traverser:
-                ints[at, ROLE] = OPPONENT
+                ints[here + ROLE] = OPPONENT
                 buffered = start + count
-                following = first + choose_weighted(dice, tape, buffer, start, count)
+                following = first + U(choose_weighted(dice, tape, buffer, start, count))
             else:
-                ints[at, ROLE] = OWN
+                goes_on = False
+                ints[here + ROLE] = OWN
                 values = start + count
                 buffered = values + count
-                chosen, chosen_probability = -1, 1.0
+                chosen, chosen_probability = U(0), 1.0
                 if kind_of_scheme == ONE:
                     for action in range(count):
                         buffer[values + action] = epsilon / count + (1.0 - epsilon) * buffer[start + action]
-                    chosen = choose_weighted(dice, tape, buffer, values, count)
+                    chosen = U(choose_weighted(dice, tape, buffer, values, count))
                     chosen_probability = buffer[values + chosen]
-                size, taken = min(subset_size, count), 0
+                size, left = min(subset_size, int(count)), int(count)
                 for action in range(count):
                     child, slot = first + action, values + action
                     inclusion, walked = 1.0, True
                     if kind_of_scheme == ONE:
                         inclusion, walked = chosen_probability, action == chosen
                     elif kind_of_scheme == SUBSET:
-                        # Selection sampling: all subsets are equally likely, so each action has inclusion size / count.
-                        inclusion = size / count
-                        walked = taken < size and happens(dice, tape, (size - taken) / (count - action))
-                        taken += walked
+                        # Selection sampling: all subsets are equally likely, so each action has inclusion k / count.
+                        inclusion = min(1.0, subset_size / count)
+                        walked = size > 0 and happens(dice, tape, size / left)
+                        size -= walked
+                        left -= 1
                     elif kind_of_scheme == EACH:
-                        hand = deals[deal, 3 * stage + kind]
-                        inclusion = table[2 * stage + kind, hand, nodes[child, LABEL]]
+                        inclusion = table[2 * stage + kind, hand, nodes[child * NODE_WIDTH + LABEL]]
                         walked = happens(dice, tape, inclusion)
                     if walked:
                         weight = 1.0 if probe else 1.0 / inclusion  # (*)
-                        if nodes[child, KIND] == TERMINAL and not chained:  # a leaf needs no place in the list
-                            buffer[slot] = weight * sign * _payoff(nodes, amount, matrices, deals, child, deal)
+                        if nodes[child * NODE_WIDTH + KIND] == TERMINAL and not chained:  # a leaf needs no place
+                            payoff = _payoff(nodes, amounts, matrices, deals, deal_width, child, deal)
+                            buffer[slot] = weight * sign * payoff
                             leaves += 1
                         else:
                             own = own_reach * buffer[start + action]
@@ -290,7 +310,7 @@ def walk(
                     elif probe:
                         buffer[slot] = sign * _probe(
                             nodes,
-                            amount,
+                            amounts,
                             probability,
                             matrices,
                             roots,
@@ -298,6 +318,7 @@ def walk(
                             deal_range,
                             deal_cumulative,
                             deals,
+                            deal_width,
                             scores,
                             fallback,
                             child,
@@ -310,36 +331,39 @@ def walk(
                         )
                     else:
                         buffer[slot] = 0.0
-        if following >= 0:
-            if nodes[following, KIND] == TERMINAL and not chained:
-                floats[at, VALUE] = sign * _payoff(nodes, amount, matrices, deals, following, deal)
+        if goes_on:
+            if nodes[following * NODE_WIDTH + KIND] == TERMINAL and not chained:
+                floats[numbers + VALUE] = sign * _payoff(nodes, amounts, matrices, deals, deal_width, following, deal)
                 leaves += 1
             else:
                 end = _append(ints, floats, end, following, at, deal, -1, 1.0, reach, own_reach)
-        at += 1
-    ends[2] += end - begin + leaves
+        at += U(1)
     ends[0], ends[1] = end, buffered
-    for position in range(end - 1, begin - 1, -1):
-        if ints[position, ROLE] == OWN:
-            start, count = ints[position, START], ints[position, ACTIONS]
+    ends[2] += end - begin
+    ends[2] += leaves
+    while at > begin:
+        at -= U(1)
+        here, numbers = at * INT_WIDTH, at * FLOAT_WIDTH
+        value = floats[numbers + VALUE]
+        if ints[here + ROLE] == OWN:
+            start, count = U(ints[here + START]), U(ints[here + ACTIONS])
             values = start + count
             value = 0.0
             for action in range(count):
                 value += buffer[start + action] * buffer[values + action]
-            floats[position, VALUE] = value
-            over_reach = 1.0 / floats[position, SAMPLE_REACH]  # (**)
+            over_reach = 1.0 / floats[numbers + SAMPLE_REACH]  # (**)
             for action in range(count):
                 buffer[values + action] = (buffer[values + action] - value) * over_reach
-        slot, parent = ints[position, SLOT], ints[position, PARENT]
+        slot, parent = ints[here + SLOT], ints[here + PARENT]
         if slot >= 0:
-            buffer[slot] = floats[position, WEIGHT] * floats[position, VALUE]
+            buffer[U(slot)] = floats[numbers + WEIGHT] * value
         elif parent >= 0:
-            floats[parent, VALUE] = floats[position, VALUE]
+            floats[U(parent) * FLOAT_WIDTH + VALUE] = value
 
 
 @inlined
 def absorb(
-    ints: Int32Table,
+    ints: Int32,
     floats: Float,
     buffer: Float,
     visited: int,
@@ -359,37 +383,36 @@ def absorb(
     """Add what traversals met to the tables; of the tables, only the entries of one part (for threads).
 
     ``at_once`` updates regrets under the rule now (one traversal an iteration); otherwise regrets are summed in
-    ``regret_increment`` until the batch is complete. Averaging (G12 line 27, or DN19 Algorithm 3): the
-    opponent's infosets get their strategy over the traverser's sample reach; or the traverser's get own reach x strategy,
-    once per infoset and iteration. ``touched`` lists the traverser's infosets met: its length, then entry,
-    stride and actions of each.
+    ``regret_increment`` until the batch is complete. Averaging (G12 line 27, or DN19 Algorithm 3): the opponent's
+    infosets get their strategy over the traverser's sample reach; or the traverser's get own reach x strategy, once per
+    infoset and iteration. ``touched`` lists the traverser's infosets met: its length, then entry and actions of each.
     """
-    for position in range(visited):
-        role, entry = ints[position, ROLE], ints[position, ENTRY]
-        if role == PASSES or (parts > 1 and (entry >> 6) % parts != part):
+    for position in range(U(visited)):
+        here = position * INT_WIDTH
+        role, entry = ints[here + ROLE], U(ints[here + ENTRY])
+        if role == PASSES or (parts > 1 and (ints[here + ENTRY] >> 6) % parts != part):
             continue
-        start, count, stride = ints[position, START], ints[position, ACTIONS], ints[position, ENTRY_STRIDE]
+        start, count = U(ints[here + START]), U(ints[here + ACTIONS])
         if role == OWN:
             first_visit = True
+            regrets = start + count
             if at_once:
                 for action in range(count):
-                    k = entry + action * stride
-                    increment = buffer[start + count + action]
-                    regret_sum[k] = updated(regret_sum[k], increment, rule[0], rule[1], rule[2], rule[3])
+                    k = entry + action
+                    regret_sum[k] = updated(regret_sum[k], buffer[regrets + action], rule[0], rule[1], rule[2], rule[3])
             else:
                 first_visit = marks[entry] != iteration
                 if first_visit:
                     marks[entry] = iteration
-                    place = 1 + 3 * touched[0]
-                    touched[place], touched[place + 1], touched[place + 2] = entry, stride, count
+                    touched[1 + 2 * touched[0]], touched[2 + 2 * touched[0]] = entry, count
                     touched[0] += 1
                 for action in range(count):
-                    regret_increment[entry + action * stride] += share * buffer[start + count + action]
+                    regret_increment[entry + action] += share * buffer[regrets + action]
             if averaging == OWN_REACH_AVERAGING and first_visit:
-                weight = rule[6] * floats[position, OWN_REACH]
+                weight = rule[6] * floats[position * FLOAT_WIDTH + OWN_REACH]
                 for action in range(count):
-                    strategy_sum[entry + action * stride] += weight * buffer[start + action]
+                    strategy_sum[entry + action] += weight * buffer[start + action]
         elif averaging == STOCHASTIC:
-            weight = rule[6] * share / floats[position, SAMPLE_REACH]
+            weight = rule[6] * share / floats[position * FLOAT_WIDTH + SAMPLE_REACH]
             for action in range(count):
-                strategy_sum[entry + action * stride] += weight * buffer[start + action]
+                strategy_sum[entry + action] += weight * buffer[start + action]

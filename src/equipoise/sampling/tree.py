@@ -2,8 +2,9 @@
 
 From a PublicTree, a traversal draws both players' private hands and all board cards at its start, and then walks public
 nodes only; games too large to list their histories need nothing else. From a GameTree, chance is drawn on the way.
-An action's table entry is ``FIRST + action * STRIDE + private entry`` of its node, in the order of the game's treeplex
-(or, for games too large to have one, node after node); tables hold player 0's entries, then player 1's.
+Tables hold player 0's infosets, then player 1's, each infoset's actions together: action a of a node with the private
+entry e has the place ``FIRST + e * CHILDREN + a``. Infosets come in the order of the game's treeplex (the order of a
+policy) or, for games too large to have one, node after node.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,15 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel
-from equipoise.games import CHANCE
+from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.games.bluff import Bluff
+from equipoise.memory import available_bytes
 from equipoise.sampling.schemes import LabelledActions
+from equipoise.trees.compile import BYTES_PER_SEQUENCE, Engine, build_game_tree, build_public_tree, has_public_tree
 from equipoise.trees.game_tree import GameTree, Int8
-from equipoise.trees.public_tree import PublicTree, private_widths, sequence_vectors, stage_map
-from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.public_tree import PublicTree, private_widths, stage_map, vector_form
+from equipoise.trees.sequence_form import SequenceForm, sequence_form
 from equipoise.trees.treeplex import Float, Int32, Int64
 
-KIND, CHILDREN, FIRST_CHILD, FIRST, STRIDE, STAGE, MATRIX, LABEL = range(8)
+KIND, CHILDREN, STAGE, LABEL, FIRST_CHILD, FIRST, MATRIX = range(7)
+WIDTH = 8
+AMOUNT = 2  # a terminal has its amount where others have FIRST_CHILD and FIRST, as the third of four float64 a row
 
 Int32Table = npt.NDArray[np.int32]
 Int64Table = npt.NDArray[np.int64]
@@ -30,15 +35,15 @@ Int64Table = npt.NDArray[np.int64]
 class SampledTree(NamedTuple):
     """The arrays of the sampling traversal."""
 
-    nodes: Int32Table  # [nodes, 8]: the columns above; KIND is 0, 1, CHANCE or TERMINAL
-    amount: Float  # [nodes] terminal: the payoff to player 0 is amount x matrices[MATRIX + the deal's cell]
+    nodes: Int32  # [nodes x 8], flat: the columns above; KIND is 0, 1, CHANCE or TERMINAL
+    amounts: Float  # the same memory; the payoff to player 0 is amount x matrices[MATRIX + the deal's cell]
     probability: Float  # [nodes] of chance outcomes, or empty when chance is all in the deals
     matrices: Float
     roots: Int32  # [subgames]
     continuation: Int32Table  # [subgames, 2]
     deal_range: Int64Table  # [subgames, 3] first deal, last deal + 1, whether all are equally likely
     deal_cumulative: Float  # [deals]
-    deals: Int32Table  # [deals, 3 x stages] per stage: player 0's entry, player 1's, place in a payoff matrix
+    deals: Int32  # [deals x 3 stages], flat; per stage: player 0's entry, player 1's, place in a payoff matrix
 
 
 class SampledGame(NamedTuple):
@@ -48,72 +53,98 @@ class SampledGame(NamedTuple):
     source: GameTree | PublicTree
     table_sizes: tuple[int, int]
 
+    @property
+    def deal_width(self) -> int:
+        """Return the numbers a deal, three a stage."""
+        return 3 * (len(self.source.stages) if isinstance(self.source, PublicTree) else 1)
+
+
+TABLE_BYTES = 16  # regret and strategy sums, per (infoset, action)
+BATCH_BYTES = 40  # with what a mini-batch and an evaluation need
+
+
+def compile_for_sampling(game: Game, engine: Engine, *, buffered: bool) -> tuple[SequenceForm | None, SampledGame]:
+    """Return a game ready for sampling, and its form for evaluation if that fits in memory too."""
+    if engine == "vector" or (engine == "auto" and has_public_tree(game)):
+        public = build_public_tree(game, bytes_per_sequence=BATCH_BYTES if buffered else TABLE_BYTES)
+        sequences = int((private_widths_of_all(public) * public.num_children).sum())
+        if isinstance(game, Bluff) and sequences * BYTES_PER_SEQUENCE > available_bytes() / 2:
+            return None, from_public_tree(public, None)
+        form = vector_form(public)
+        return form, from_public_tree(public, form)
+    tree = build_game_tree(game)
+    form = sequence_form(tree)
+    return form, from_game_tree(tree, form)
+
+
+def private_widths_of_all(tree: PublicTree) -> Int64:
+    """Return the length of the acting player's vector at each node, 0 where nobody acts."""
+    widths = np.zeros(tree.num_nodes, np.int64)
+    for player in range(2):
+        own = np.flatnonzero(tree.player == player)
+        widths[own] = private_widths(tree, player, own)
+    return widths
+
 
 def from_game_tree(tree: GameTree, form: SequenceForm) -> SampledGame:
-    """Return the sampling view of a tree of histories, with tables in the form's order."""
-    first, stride = np.zeros(tree.num_infosets, np.int64), np.zeros(tree.num_infosets, np.int64)
+    """Return the sampling view of a tree of histories, with tables in the order of the form's infosets."""
+    place = np.zeros(tree.num_infosets, np.int64)
+    sizes: list[int] = []
     for player, plex in enumerate(form.treeplexes):
-        first[form.infosets[player]] = plex.first_sequences() + player * form.treeplexes[0].num_sequences
-        stride[form.infosets[player]] = plex.strides()
-    nodes = np.zeros((tree.num_nodes, 8), np.int32)
-    nodes[:, KIND] = tree.player
-    nodes[:, CHILDREN] = tree.num_children
-    nodes[:, FIRST_CHILD] = tree.first_child
+        _, first_action = plex.sequence_table()
+        place[form.infosets[player]] = sum(sizes) + first_action[:-1]
+        sizes.append(int(first_action[-1]))
+    nodes, amounts = _rows(tree.player, tree.num_children, tree.first_child, tree.payoff)
     acting = tree.infoset >= 0
-    nodes[acting, FIRST] = first[tree.infoset[acting]]
-    nodes[acting, STRIDE] = stride[tree.infoset[acting]]
+    nodes[acting, FIRST] = place[tree.infoset[acting]]
     has_chance = bool((tree.player == CHANCE).any())
     sampled = SampledTree(
-        nodes=nodes,
-        amount=tree.payoff,
+        nodes=nodes.ravel(),
+        amounts=amounts,
         probability=tree.probability if has_chance else np.zeros(0),
         matrices=np.ones(1),
         roots=np.zeros(1, np.int32),
         continuation=np.full((1, 2), -1, np.int32),
         deal_range=np.array([[0, 1, 1]]),
         deal_cumulative=np.ones(1),
-        deals=np.zeros((1, 3), np.int32),
+        deals=np.zeros(3, np.int32),
     )
-    first_size, second_size = (plex.num_sequences for plex in form.treeplexes)
-    return SampledGame(sampled, tree, (first_size, second_size))
+    return SampledGame(sampled, tree, (sizes[0], sizes[1]))
+
+
+def _rows(player: Int8, num_children: Int32, first_child: Int32, amount: Float) -> tuple[Int32Table, Float]:
+    """Return the rows of nodes that every tree form has, and the view of their memory that holds amounts."""
+    nodes = np.zeros((len(player), WIDTH), np.int32)
+    nodes[:, KIND], nodes[:, CHILDREN], nodes[:, FIRST_CHILD] = player, num_children, first_child
+    amounts = nodes.view(np.float64)
+    terminal = player == TERMINAL
+    amounts[terminal, AMOUNT] = amount[terminal]
+    return nodes, amounts.ravel()
 
 
 def from_public_tree(tree: PublicTree, form: SequenceForm | None) -> SampledGame:
     """Return the sampling view of a public tree; without a form, tables are laid out node after node."""
-    nodes = np.zeros((tree.num_nodes, 8), np.int32)
-    nodes[:, KIND] = tree.player
-    nodes[:, CHILDREN] = tree.num_children
-    nodes[:, FIRST_CHILD] = tree.first_child
+    nodes, amounts = _rows(tree.player, tree.num_children, tree.first_child, tree.terminal_amount)
     nodes[:, STAGE] = tree.stage
     starts = np.cumsum([0, *(matrix.size for matrix in tree.payoff_matrices)])
     nodes[:, MATRIX] = starts[tree.terminal_matrix]
     sizes: list[int] = []
     for player in range(2):
-        if form is not None:
-            plex = form.treeplexes[player]
-            own = tree.deciding[player]
-            width = private_widths(tree, player, own)
-            nodes[own, FIRST] = sum(sizes) + sequence_vectors(tree, player, plex)[tree.first_child[own]]
-            nodes[own, STRIDE] = plex.strides()[np.cumsum(width) - width]
-            sizes.append(plex.num_sequences)
-        else:
-            own = np.flatnonzero(tree.player == player)
-            width = private_widths(tree, player, own)
-            entries = width * tree.num_children[own]
-            nodes[own, FIRST] = sum(sizes) + np.cumsum(entries) - entries
-            nodes[own, STRIDE] = width
-            sizes.append(int(entries.sum()))
+        own = np.flatnonzero(tree.player == player) if form is None else tree.deciding[player]
+        entries = private_widths(tree, player, own) * tree.num_children[own]
+        nodes[own, FIRST] = sum(sizes) + np.cumsum(entries) - entries
+        sizes.append(int(entries.sum()))
     deal_range, cumulative, deals = _deals(tree)
     sampled = SampledTree(
-        nodes=nodes,
-        amount=tree.terminal_amount,
+        nodes=nodes.ravel(),
+        amounts=amounts,
         probability=np.zeros(0),
         matrices=np.concatenate([matrix.ravel() for matrix in tree.payoff_matrices]),
         roots=np.searchsorted(tree.subgame, np.arange(len(tree.continuation))).astype(np.int32),
         continuation=tree.continuation,
         deal_range=deal_range,
         deal_cumulative=cumulative,
-        deals=deals,
+        deals=deals.ravel(),
     )
     return SampledGame(sampled, tree, (sizes[0], sizes[1]))
 
@@ -144,13 +175,13 @@ def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
 
 def labelled_actions(game: SampledGame) -> LabelledActions:
     """Return what inclusion schemes need, writing labels into the tree's LABEL column."""
-    tree, source = game.tree, game.source
+    nodes, source = game.tree.nodes.reshape(-1, WIDTH), game.source
     if isinstance(source, PublicTree):
         entries = tuple((stage.width(0), stage.width(1)) for stage in source.stages)
     else:
         entries = ((1, 1),)
     if isinstance(source, PublicTree) and isinstance(source.game, Bluff):
-        tree.nodes[:, LABEL] = _bid_labels(source)
+        nodes[:, LABEL] = _bid_labels(source)
 
     def label_by_names(classify: Callable[[Sequence[str]], Sequence[int]]) -> None:
         known: dict[tuple[str, ...], Sequence[int]] = {}
@@ -165,11 +196,11 @@ def labelled_actions(game: SampledGame) -> LabelledActions:
                 for node in source.deciding[player]:
                     first = source.first_child[node]
                     chosen = labels(source.action_names(int(node)))
-                    tree.nodes[first : first + len(chosen), LABEL] = chosen
+                    nodes[first : first + len(chosen), LABEL] = chosen
         else:
             first = np.concatenate([[0], np.cumsum(source.infoset_actions, dtype=np.int64)])
             flat = np.concatenate([labels(source.labels.action_names(i)) for i in range(source.num_infosets)])
-            _label_children(tree.nodes, source.infoset, first, flat.astype(np.int32))
+            _label_children(nodes, source.infoset, first, flat.astype(np.int32))
 
     return LabelledActions(source.game, len(entries), entries, label_by_names)
 

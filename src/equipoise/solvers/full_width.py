@@ -82,10 +82,10 @@ def _iterate(
     gradient: Pair,
     values: Pair,
     totals: Pair,
+    subgame_values: Float,
 ) -> None:
     """Run one iteration for each row of ``rules`` (an update rule's coefficients)."""
     num_subgames = plexes[0].subgame_level.size - 1
-    subgame_values = np.zeros(num_subgames)
     for iteration in range(rules.shape[0]):
         rule = rules[iteration]
         for turn in range(2 if alternating else 1):
@@ -167,6 +167,7 @@ class FullWidthCFR:
             self._gradient,
             self._values,
             self._totals,
+            np.zeros(self.form.treeplexes[0].num_subgames),
         )
         self.iteration += iterations
 

@@ -20,6 +20,7 @@ from equipoise.compiled import inlined, kernel_pair, prange, set_threads
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.dice import start_stream
+from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
     OWN_REACH_AVERAGING,
@@ -31,10 +32,10 @@ from equipoise.sampling.traversal import (
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, labelled_actions
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import Float, Int64
+from equipoise.trees.treeplex import Float, Int64, normalised
 
 Pair = tuple[Float, Float]
-Form = SequenceForm
+Form = SequenceForm | LargeForm
 TRAVERSALS_AT_ONCE = 32  # a thread's share of a batch between two merges
 
 
@@ -48,9 +49,8 @@ def _apply(rule: Float, first: int, last: int, regret_sum: Float, increment: Flo
             increment[k] = 0.0
     for part in range(touched.shape[0]):
         for number in range(0 if fading else touched[part, 0]):
-            entry, stride = touched[part, 1 + 3 * number], touched[part, 2 + 3 * number]
-            for action in range(touched[part, 3 + 3 * number]):
-                k = entry + action * stride
+            entry = touched[part, 1 + 2 * number]
+            for k in range(entry, entry + touched[part, 2 + 2 * number]):
                 regret_sum[k] = updated(regret_sum[k], increment[k], rule[0], rule[1], rule[2], rule[3])
                 increment[k] = 0.0
         touched[part, 0] = 0
@@ -58,6 +58,7 @@ def _apply(rule: Float, first: int, last: int, regret_sum: Float, increment: Flo
 
 def _iterate(
     tree: SampledTree,
+    deal_width: int,
     scheme: SchemePlan,
     rules: Float,
     first_iteration: int,
@@ -75,7 +76,7 @@ def _iterate(
     at_a_time: int,
 ) -> None:
     """Run one iteration for each row of ``rules``, with as many threads as there are lists of visits."""
-    nodes, amount, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
+    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
     kind_of_scheme, epsilon, subset_size, probe, table = scheme
     ints, floats, buffer, dice, tape, ends = visits
     parts = ends.shape[0]
@@ -88,7 +89,8 @@ def _iterate(
                 if rule[5] != 1.0:
                     averaged = 1 - player if averaging == STOCHASTIC else player
                     first, last = (0, first_of_player_1) if averaged == 0 else (first_of_player_1, strategy_sum.size)
-                    strategy_sum[first:last] *= rule[5]
+                    for k in range(first, last):
+                        strategy_sum[k] *= rule[5]
                 for group in range(0, batch, at_a_time * parts):
                     for part in prange(parts):
                         ends[part, 0], ends[part, 1] = 0, 0
@@ -99,7 +101,7 @@ def _iterate(
                             start_stream(my_dice, seed, iteration, player, traversal)
                             walk(
                                 nodes,
-                                amount,
+                                amounts,
                                 probability,
                                 matrices,
                                 roots,
@@ -107,6 +109,7 @@ def _iterate(
                                 deal_range,
                                 deal_cumulative,
                                 deals,
+                                np.uint64(deal_width),
                                 kind_of_scheme,
                                 epsilon,
                                 subset_size,
@@ -178,6 +181,7 @@ class SampledCFR:
         self.seed = seed
         self.iteration = 0
         self._tree, self._scheme, self._batch = game.tree, scheme.plan(labelled_actions(game)), batch
+        self._deal_width = game.deal_width
         self._alternating = updates == "alternating"
         self._averaging = STOCHASTIC if averaging == "stochastic" else OWN_REACH_AVERAGING
         self._threads = threads if batch >= 2 * threads else 1
@@ -190,7 +194,7 @@ class SampledCFR:
         buffered = 0 if updates_at_once(batch, self._alternating, coefficient_table(rule, 2, 1)[0]) else size
         self._increment = np.zeros(buffered)
         self._marks = np.zeros(buffered, np.int64)
-        self._touched = np.zeros((self._threads, 1 + 3 * buffered), np.int64)
+        self._touched = np.zeros((self._threads, 1 + 2 * buffered), np.int64)
         self._visits = make_visits(game.tree, self._at_a_time, self._threads)
 
     @property
@@ -204,6 +208,7 @@ class SampledCFR:
             set_threads(self._threads)
         _ITERATE[self._threads > 1](
             self._tree,
+            self._deal_width,
             self._scheme,
             coefficient_table(self.rule, self.iteration + 1, iterations),
             self.iteration + 1,
@@ -222,9 +227,15 @@ class SampledCFR:
         )
         self.iteration += iterations
 
-    def average_weights(self) -> Pair:
-        """Return the sums that are proportional to the average strategy."""
-        return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
+    def average_strategy(self) -> Pair:
+        """Return the average strategy in the form's order; for a LargeForm, sums that are proportional to it."""
+        sums = self.strategy_sum[: self._split], self.strategy_sum[self._split :]
+        if isinstance(self.form, LargeForm):
+            return sums
+        first, second = (np.ones(plex.num_sequences) for plex in self.form.treeplexes)
+        for weights, plex, own in zip((first, second), self.form.treeplexes, sums, strict=True):
+            weights[plex.sequence_table()[0]] = own
+        return normalised(self.form.treeplexes[0], first), normalised(self.form.treeplexes[1], second)
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""

@@ -66,6 +66,7 @@ def _sweep(
     respond: bool,
     gradient: Float,
     values: Float,
+    subgame_values: Float,
 ) -> tuple[float, float]:
     """Return what a best response (or ``strategy``) wins against a plan, and what ``own_plan`` wins against it.
 
@@ -73,7 +74,6 @@ def _sweep(
     of every sequence.
     """
     num_subgames = plex.subgame_level.size - 1
-    subgame_values = np.zeros(num_subgames)
     planned = 0.0
     for subgame in range(num_subgames):
         scale, shift = continuation(payoffs, subgame, subgame_values)
@@ -150,6 +150,7 @@ class Evaluator:
             respond,
             self._gradient[player],
             self._values[player],
+            np.zeros(self.form.treeplexes[player].num_subgames),
         )
 
 

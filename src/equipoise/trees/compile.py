@@ -20,22 +20,24 @@ Engine = Literal["auto", "sequence", "vector"]
 
 BUILDER_BYTES_PER_HISTORY = 2 * BYTES_PER_HISTORY  # a compiled builder's scratch space included
 SEQUENCE_BYTES_PER_HISTORY = 56  # last sequences and reach, and the payoffs while they are sorted
+PUBLIC_NODE_BYTES = 120  # a public tree's arrays, while it is built
 BYTES_PER_SEQUENCE = 80  # a form's own arrays, and a full-width solver's with an evaluator's
 
 
-def build_public_tree(game: Game) -> PublicTree:
-    """Return a game's public tree; only poker and Bluff have one."""
+def build_public_tree(game: Game, *, bytes_per_sequence: int = BYTES_PER_SEQUENCE) -> PublicTree:
+    """Return a game's public tree (only poker and Bluff have one) if what will be done with it fits in memory."""
     if isinstance(game, PokerGame):
         nodes = count_betting_nodes(game)
         widest = max(game.vector_width(betting_round) for betting_round in range(len(game.betting.rounds)))
-        require(nodes * widest * BYTES_PER_SEQUENCE, what=f"the public tree of {game.name} ({nodes:,} nodes)")
+        require(nodes * widest * bytes_per_sequence, what=f"solving {game.name} ({nodes:,} public nodes)")
         return poker_public_tree(game)
     if isinstance(game, Bluff):
         nodes = count_public_nodes(game)
         hands = max(len(rolls(dice)) for dice in game.dice)
         require(
-            nodes * hands * BYTES_PER_SEQUENCE,
-            what=f"full-width solving of {game.name} ({nodes:,} public nodes, {hands} rolls)",
+            nodes * (hands * bytes_per_sequence + PUBLIC_NODE_BYTES),
+            what=f"solving {game.name} ({nodes:,} public nodes, {hands} rolls)",
+            instead="sampled algorithms (es-mccfr, probing, ...) need least",
         )
         return bluff_public_tree(game)
     raise EquipoiseError(f"{game.name} has no public tree; use the sequence engine")
@@ -66,9 +68,14 @@ def _require_histories(game: Game, total: int) -> None:
         raise EquipoiseError(f"the tree of {game.name} has {total:.3g} histories; at most 2.1e9 can be listed")
 
 
+def has_public_tree(game: Game) -> bool:
+    """Return whether a game is public states x private hands."""
+    return isinstance(game, PokerGame | Bluff)
+
+
 def compile_game(game: Game, engine: Engine = "auto") -> SequenceForm:
     """Return the form that solvers see. ``auto`` takes the vector engine where the game has a public tree."""
-    if engine == "vector" or (engine == "auto" and isinstance(game, PokerGame | Bluff)):
+    if engine == "vector" or (engine == "auto" and has_public_tree(game)):
         return vector_form(build_public_tree(game))
     if engine in ("auto", "sequence"):
         tree = build_game_tree(game)

@@ -1,0 +1,188 @@
+"""A run that was killed, interrupted or cut into pieces ends with the bits of one that was not."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import equipoise
+from equipoise.runs.directory import RunDirectory
+from equipoise.runs.drive import Interrupted
+
+GAME = "leduc_poker"
+ITERATIONS = {"cfr+": 60_000, "dcfr": 60_000, "pcfr+": 60_000, "xfp": 12_000}  # one or two seconds each
+
+# argv: directory, algorithm, iterations
+START = f"""
+import sys, equipoise
+equipoise.solve({GAME!r}, sys.argv[2], iterations=int(sys.argv[3]), out=sys.argv[1], checkpoint_seconds=0.05)
+"""
+GO_ON = """
+import sys, equipoise
+equipoise.resume(sys.argv[1])
+"""
+
+
+def contents(directory):
+    """Return all that a finished run found, without its times."""
+    with np.load(directory / "policy.npz") as arrays:
+        policy = {name: arrays[name] for name in arrays.files if name != "header"}
+    untimed = [{k: v for k, v in record.items() if k != "seconds"} for record in RunDirectory.open(directory).read_log()]
+    checkpoint, complaints = RunDirectory.open(directory).load_checkpoint()
+    assert complaints == []
+    return policy, untimed, checkpoint
+
+
+def assert_same(first, second):
+    (policy, log, checkpoint), (other_policy, other_log, other_checkpoint) = contents(first), contents(second)
+    for ours, theirs in ((policy, other_policy), (checkpoint.state, other_checkpoint.state)):
+        assert ours.keys() == theirs.keys()
+        for name in ours:
+            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+    assert checkpoint.iteration == other_checkpoint.iteration
+    assert log == other_log
+
+
+def newest(directory):
+    return max((file.name for file in (directory / "checkpoints").glob("*.npz")), default="")
+
+
+def kill_after_a_checkpoint(code, directory, *arguments):
+    """Run code in a process of its own and kill it, without warning, once it has written a new checkpoint."""
+    before = newest(directory)
+    process = subprocess.Popen([sys.executable, "-c", code, str(directory), *map(str, arguments)])
+    deadline = time.monotonic() + 60
+    while newest(directory) == before:
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not (directory / "result.json").exists()
+
+
+@pytest.mark.parametrize("algorithm", list(ITERATIONS))
+def test_a_run_that_is_killed_again_and_again(algorithm, tmp_path):
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    kill_after_a_checkpoint(START, killed, algorithm, ITERATIONS[algorithm])
+    for _ in range(2):
+        kill_after_a_checkpoint(GO_ON, killed)
+    resumed_at = int(newest(killed).removesuffix(".npz"))
+    assert 0 < resumed_at < ITERATIONS[algorithm]
+    resumed = equipoise.resume(killed)
+    expected = equipoise.solve(GAME, algorithm, iterations=ITERATIONS[algorithm], out=whole)
+    assert_same(killed, whole)
+    assert (resumed.exploitability, resumed.iterations) == (expected.exploitability, ITERATIONS[algorithm])
+    assert json.loads((killed / "result.json").read_text())["exploitability"] == expected.exploitability
+
+
+def interrupt_at(iteration, signals=(signal.SIGINT,)):
+    """Return a listener to progress that sends signals to this process when an iteration has been reached."""
+    waiting = list(signals)
+
+    def listen(progress):
+        while progress.iteration >= iteration and waiting:
+            os.kill(os.getpid(), waiting.pop(0))
+
+    return listen
+
+
+@pytest.mark.parametrize("algorithm", list(ITERATIONS))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_saves_itself_and_goes_on(algorithm, number, tmp_path):
+    handlers = [signal.getsignal(known) for known in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(Interrupted) as caught:
+        equipoise.solve(
+            GAME, algorithm, iterations=2_000, out=tmp_path / "cut", on_progress=interrupt_at(700, [number])
+        )
+    assert 700 <= caught.value.iteration < 2_000
+    assert newest(tmp_path / "cut") == f"{caught.value.iteration:012d}.npz"
+    assert [signal.getsignal(known) for known in (signal.SIGINT, signal.SIGTERM)] == handlers
+    equipoise.resume(tmp_path / "cut")
+    equipoise.solve(GAME, algorithm, iterations=2_000, out=tmp_path / "whole")
+    assert_same(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_a_second_interrupt_acts_at_once(tmp_path):
+    twice = interrupt_at(700, [signal.SIGINT, signal.SIGINT])
+    with pytest.raises(KeyboardInterrupt):
+        equipoise.solve(GAME, iterations=2_000, out=tmp_path / "cut", checkpoint_seconds=0.01, on_progress=twice)
+    equipoise.resume(tmp_path / "cut")
+    equipoise.solve(GAME, iterations=2_000, out=tmp_path / "whole")
+    assert_same(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_an_interrupted_run_has_the_policy_of_its_checkpoint(tmp_path):
+    with pytest.raises(Interrupted) as caught:
+        equipoise.solve(GAME, iterations=2_000, out=tmp_path / "cut", on_progress=interrupt_at(700))
+    policy = equipoise.open_policy(tmp_path / "cut")
+    expected = equipoise.solve(GAME, iterations=caught.value.iteration).policy
+    np.testing.assert_array_equal(policy.probabilities, expected.probabilities)
+
+
+def test_a_damaged_checkpoint_costs_time_and_nothing_else(tmp_path):
+    with pytest.raises(Interrupted):
+        equipoise.solve(
+            GAME, iterations=3_000, out=tmp_path / "cut", checkpoint_seconds=0.0, on_progress=interrupt_at(700)
+        )
+    damaged = tmp_path / "cut" / "checkpoints" / newest(tmp_path / "cut")
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    complaints = []
+    equipoise.resume(tmp_path / "cut", on_complaint=complaints.append)
+    assert [str(damaged) in complaint for complaint in complaints] == [True]
+    damaged.unlink(missing_ok=True)
+    equipoise.solve(GAME, iterations=3_000, out=tmp_path / "whole")
+    assert_same(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_without_a_good_checkpoint_the_run_is_made_again(tmp_path):
+    with pytest.raises(Interrupted):
+        equipoise.solve(GAME, iterations=2_000, out=tmp_path / "cut", on_progress=interrupt_at(700))
+    for file in (tmp_path / "cut" / "checkpoints").iterdir():
+        file.unlink()
+    equipoise.resume(tmp_path / "cut")
+    equipoise.solve(GAME, iterations=2_000, out=tmp_path / "whole")
+    assert_same(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_a_finished_run_can_be_made_longer(tmp_path):
+    equipoise.solve(GAME, iterations=700, out=tmp_path / "longer")
+    solution = equipoise.resume(tmp_path / "longer", iterations=2_000)
+    expected = equipoise.solve(GAME, iterations=2_000)
+    assert solution.iterations == 2_000
+    np.testing.assert_array_equal(solution.policy.probabilities, expected.policy.probabilities)
+
+
+def test_a_finished_run_that_is_resumed_changes_nothing(tmp_path):
+    first = equipoise.solve(GAME, iterations=700, out=tmp_path / "run")
+    before = contents(tmp_path / "run")
+    again = equipoise.resume(tmp_path / "run")
+    assert (again.exploitability, again.iterations) == (first.exploitability, 700)
+    after = contents(tmp_path / "run")
+    assert before[1] == after[1]
+    np.testing.assert_array_equal(before[0]["probabilities"], after[0]["probabilities"])
+
+
+def test_a_run_stops_at_the_exploitability_it_was_asked_for(tmp_path):
+    solution = equipoise.solve(GAME, until=0.01, out=tmp_path / "run")
+    assert solution.exploitability <= 0.01 < solution.history[-2]["exploitability"]
+    with pytest.raises(Interrupted):
+        equipoise.solve(GAME, until=0.01, out=tmp_path / "cut", on_progress=interrupt_at(50))
+    equipoise.resume(tmp_path / "cut")
+    assert_same(tmp_path / "cut", tmp_path / "run")
+
+
+def test_a_newer_numpy_is_complained_about(tmp_path):
+    equipoise.solve("kuhn_poker", iterations=10, out=tmp_path / "run")
+    file = tmp_path / "run" / "config.json"
+    config = json.loads(file.read_text())
+    file.write_text(json.dumps({**config, "versions": {**config["versions"], "numpy": "1.0"}}))
+    complaints = []
+    equipoise.resume(tmp_path / "run", on_complaint=complaints.append)
+    assert len(complaints) == 1
+    assert "made with numpy 1.0" in complaints[0]
