@@ -59,7 +59,8 @@ class RandomState(State):
     def child(self, action: int) -> "RandomState":
         random = self.game.draw("seen", self.history, action)
         first, second = (
-            seen + (f"!{action}" if player == self.player else "")
+            seen
+            + (f"!{action}" if player == self.player else "")
             + ("" if random.random() < self.game.secrecy else random.choice("abc"))
             for player, seen in enumerate(self.seen)
         )

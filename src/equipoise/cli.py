@@ -268,6 +268,43 @@ def export(
 
 
 @app.command
+def reproduce(
+    claim: Annotated[str | None, Parameter(help="A claim's id, such as D1; see --list.")] = None,
+    /,
+    *,
+    list_: Annotated[bool, Parameter(name="--list", negative="", help="List the claims.")] = False,
+    quick: Annotated[bool, Parameter(negative="", help="A scaled-down version, in under two minutes.")] = False,
+    out: Annotated[Path, Parameter(help="Where runs, numbers and figures go; an interrupted sweep goes on.")] = Path(
+        "reproductions"
+    ),
+    page: Annotated[Path | None, Parameter(help="Collect the outcomes in --out into this Markdown page.")] = None,
+    json: Json = False,
+) -> None:
+    """Regenerate a claim of the papers: run it, judge it, draw the figure."""
+    from equipoise.experiments.claims import CLAIMS
+    from equipoise.experiments.ledger import reproduce as reproduce_claim
+    from equipoise.experiments.ledger import write_page
+    from equipoise.views.tables import print_rows
+
+    if page is not None:
+        write_page(out, page)
+        return _say_written(page, json, {})
+    if list_ or claim is None:
+        rows = [(c.id, c.says, c.full.scale, c.paper) for c in CLAIMS.values()]
+        if json:
+            return _print_json({"claims": [dict(zip(("id", "says", "scale", "paper"), row, strict=True)) for row in rows]})
+        return print_rows(rows, columns=("id", "what the paper says", "scale here", "paper"))
+    outcome = reproduce_claim(claim, quick=quick, folder=out, report=_note)
+    if json:
+        return _print_json({name: value for name, value in outcome.items() if name != "settings"})
+    print(f"{outcome['claim']} ({outcome['paper']}): {outcome['says']}; in {outcome['unit']}")
+    found = [(f["what"], f["paper"], f["ours"], "yes" if f["holds"] else "NO") for f in outcome["findings"]]
+    print_rows(found, columns=("what", "paper", "ours", "holds"))
+    print(f"scale: {outcome['scale']}; cost: {outcome['core_seconds']:,} core-seconds, {outcome['seeds']} seed(s)")
+    return print(f"verdict: {outcome['verdict']}; figures and numbers in {out}")
+
+
+@app.command
 def bench(
     suite: Annotated[Literal["tabular"], Parameter(help="What to measure.")] = "tabular",
     /,

@@ -1,21 +1,16 @@
 """Levels that the papers and OpenSpiel's own solvers reach: the same numbers, not just small ones."""
 
+from itertools import pairwise
+
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import discounted_cfr
 
 from equipoise import solve
 from equipoise.games import load_game
-from equipoise.solvers.recipes import RECIPES
 from equipoise.trees.best_response import Evaluator
+from tests.solvers import solved
 from tests.strategies import largest_difference, to_policy
-
-
-def run(form, algorithm, iterations, **parameters):
-    recipe = RECIPES[algorithm]
-    solver = recipe.make(form, recipe.resolve(parameters), 1)
-    solver.run(iterations)
-    return solver
 
 
 def exploitability(solver):
@@ -24,12 +19,12 @@ def exploitability(solver):
 
 @pytest.mark.parametrize(("iterations", "level"), [(101, 0.0939), (1000, 0.0118)])
 def test_cfr_on_leduc_to_the_printed_digits(iterations, level, compiled):
-    assert exploitability(run(compiled("leduc_poker"), "cfr", iterations)) == pytest.approx(level, abs=5e-5)
+    assert exploitability(solved(compiled("leduc_poker"), "cfr", iterations)) == pytest.approx(level, abs=5e-5)
 
 
 @pytest.mark.parametrize(("algorithm", "level"), [("cfr+", 0.24e-3), ("dcfr", 0.15e-3)])
 def test_faster_variants_on_leduc_after_1000_iterations(algorithm, level, compiled):
-    assert exploitability(run(compiled("leduc_poker"), algorithm, 1000)) == pytest.approx(level, rel=0.1)
+    assert exploitability(solved(compiled("leduc_poker"), algorithm, 1000)) == pytest.approx(level, rel=0.1)
 
 
 def their_keys(text):
@@ -67,7 +62,7 @@ def test_the_same_strategies_as_the_solvers_of_open_spiel(text, algorithm, itera
     theirs = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}[algorithm](pyspiel.load_game(text))
     for _ in range(iterations):
         theirs.evaluate_and_update_policy()
-    ours = run(compiled(text), algorithm, iterations)
+    ours = solved(compiled(text), algorithm, iterations)
     keys = their_keys(text)
     average = policy_of(theirs.tabular_average_policy(), keys)
     assert largest_difference(to_policy(ours.form, ours.average_strategy()), average) < 1e-9
@@ -82,7 +77,7 @@ def test_the_same_strategies_as_the_discounted_solvers_of_open_spiel(algorithm, 
     theirs = make(pyspiel.load_game("kuhn_poker"))
     for _ in range(50):
         theirs.evaluate_and_update_policy()
-    ours = run(compiled("kuhn_poker"), algorithm, 50)
+    ours = solved(compiled("kuhn_poker"), algorithm, 50)
     table = theirs.average_policy()
     average = {
         key: [table.policy_for_key(their_key)[action] for action in actions]
@@ -92,9 +87,9 @@ def test_the_same_strategies_as_the_discounted_solvers_of_open_spiel(algorithm, 
 
 
 def test_fictitious_play_on_kuhn_falls(compiled):
-    levels = [exploitability(run(compiled("kuhn_poker"), "xfp", iterations)) for iterations in (1, 20, 200, 2000)]
+    levels = [exploitability(solved(compiled("kuhn_poker"), "xfp", iterations)) for iterations in (1, 20, 200, 2000)]
     assert levels[-1] < 0.01
-    assert all(later < 0.5 * earlier for earlier, later in zip(levels, levels[1:], strict=False))
+    assert all(later < 0.5 * earlier for earlier, later in pairwise(levels))
 
 
 @pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
@@ -104,7 +99,7 @@ def test_fictitious_play_on_kuhn_falls(compiled):
     [("kuhn_poker", 2000, 0.006), ("leduc_poker", 2000, 0.03), ("goofspiel(cards=4)", 1000, 0.05)],
 )
 def test_every_variant_converges_with_both_kinds_of_updates(text, iterations, level, algorithm, updates, compiled):
-    assert exploitability(run(compiled(text), algorithm, iterations, updates=updates)) < level
+    assert exploitability(solved(compiled(text), algorithm, iterations, updates=updates)) < level
 
 
 def test_no_limit_leduc_has_the_known_value():

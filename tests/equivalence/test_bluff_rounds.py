@@ -6,12 +6,12 @@ import pytest
 
 from equipoise.games import bluff
 from equipoise.games.bluff import Bluff, BluffRound, bid_holds, roll_probabilities, rolls
-from equipoise.solvers.recipes import RECIPES
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import build_public_tree, compile_game
 from equipoise.trees.public_tree import vector_form
 from tests.naive import values as naive
 from tests.naive.remembered import Remembered
+from tests.solvers import solved
 from tests.strategies import random_policy, to_policy, to_strategies
 
 
@@ -69,8 +69,7 @@ def test_three_rounds_in_a_chain():
 def test_mirrored_rounds_are_learned_as_mirror_images():
     """Two dice against one with player 1 to open is one against two with player 0 to open, with the players changed."""
     form = compile_game(Bluff((2, 2)))
-    run = RECIPES["cfr+"].make(form, RECIPES["cfr+"].resolve({"updates": "simultaneous"}), 1)
-    run.run(30)
+    run = solved(form, "cfr+", 30, updates="simultaneous")
     policy = to_policy(form, run.average_strategy())
     compared = 0
     for mirror, here in (("1x2 P0 opens", "2x1 P1 opens"), ("1x1 P0 opens", "1x1 P1 opens")):
@@ -86,8 +85,7 @@ def test_chained_rounds_converge_to_an_equilibrium_of_the_whole_game():
     game, form = Remembered(Bluff((2, 1))), compile_game(Bluff((2, 1)))
     uniform = naive.nash_conv(game, naive.uniform_policy(game))
     for algorithm, share in (("cfr+", 0.005), ("dcfr", 0.005), ("pcfr+", 0.005), ("xfp", 0.1)):
-        run = RECIPES[algorithm].make(form, RECIPES[algorithm].resolve({}), 1)
-        run.run(2000)
+        run = solved(form, algorithm, 2000)
         assert naive.nash_conv(game, to_policy(form, run.average_strategy())) < share * uniform, algorithm
 
 
@@ -125,6 +123,4 @@ def end_of_round(current: BluffRound, loser: int) -> float:
 def test_uniform_play_of_the_full_size_game(dice):
     form = vector_form(build_public_tree(Bluff(dice)))
     uniform = tuple(plex.uniform_strategy() for plex in form.treeplexes)
-    assert Evaluator(form).best_responses(uniform).value == pytest.approx(
-        uniform_value(BluffRound(dice, 0)), abs=1e-12
-    )
+    assert Evaluator(form).best_responses(uniform).value == pytest.approx(uniform_value(BluffRound(dice, 0)), abs=1e-12)

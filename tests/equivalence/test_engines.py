@@ -7,12 +7,12 @@ import pytest
 
 from equipoise.games import load_game
 from equipoise.solvers.fictitious_play import FictitiousPlay
-from equipoise.solvers.recipes import RECIPES
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.treeplex import write_plan
 from tests.naive import values as naive
 from tests.naive.cfr import VARIANTS, NaiveCFR
 from tests.naive.remembered import Remembered
+from tests.solvers import make_solver
 from tests.strategies import largest_difference, random_policy, to_policy, to_strategies
 
 nojit = pytest.mark.nojit
@@ -24,9 +24,7 @@ BOTH_ENGINES = [pytest.param(text, marks=nojit) for text in TINY] + [
     "bluff(dice=1x1)",
 ]
 # every (game, engine) that a naive twin can follow
-NAIVE = [
-    pytest.param(text, engine, marks=nojit) for text in TINY for engine in ("sequence", "vector")
-] + [
+NAIVE = [pytest.param(text, engine, marks=nojit) for text in TINY for engine in ("sequence", "vector")] + [
     pytest.param("goofspiel(cards=3)", "sequence", marks=nojit),
     ("goofspiel(cards=4,last_round=played)", "sequence"),
     ("leduc_poker", "sequence"),
@@ -38,11 +36,6 @@ NAIVE = [
 @cache
 def remembered(text):
     return Remembered(load_game(text))
-
-
-def solver(form, variant, updates="alternating"):
-    recipe = RECIPES[variant]
-    return recipe.make(form, recipe.resolve({"updates": updates}), 1)
 
 
 def plan_of(form, strategies, player):
@@ -73,7 +66,7 @@ def test_engines_agree_on_values_and_best_responses(text, compiled):
 def test_engines_run_the_same_cfr_plus(text, iterations, compiled):
     averages = []
     for engine in ("sequence", "vector"):
-        run = solver(compiled(text, engine), "cfr+")
+        run = make_solver(compiled(text, engine), "cfr+")
         run.run(iterations)
         averages.append(to_policy(run.form, run.average_strategy()))
     assert largest_difference(*averages) < 1e-9
@@ -122,7 +115,7 @@ def test_a_written_best_response_is_pure_and_wins_what_it_says(text, engine, com
 )
 def test_every_update_rule_equals_the_naive_one(text, engine, iterations, variant, updates, compiled):
     twin = NaiveCFR(remembered(text), variant, updates)
-    run = solver(compiled(text, engine), variant, updates)
+    run = make_solver(compiled(text, engine), variant, updates=updates)
     for _ in range(iterations):
         twin.iterate()
         run.run(1)
@@ -136,7 +129,7 @@ def test_every_update_rule_equals_the_naive_one(text, engine, iterations, varian
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("engine", ["sequence", "vector"])
 def test_where_a_run_is_cut_into_calls_makes_no_difference(variant, engine, compiled):
-    whole, parts = (solver(compiled("leduc_poker", engine), variant) for _ in range(2))
+    whole, parts = (make_solver(compiled("leduc_poker", engine), variant) for _ in range(2))
     whole.run(40)
     for count in (1, 2, 30, 7):
         parts.run(count)

@@ -32,8 +32,9 @@ def contents(directory):
     """Return all that a finished run found, without its times."""
     with np.load(directory / "policy.npz") as arrays:
         policy = {name: arrays[name] for name in arrays.files if name != "header"}
-    untimed = [{k: v for k, v in record.items() if k != "seconds"} for record in RunDirectory.open(directory).read_log()]
-    checkpoint, complaints = RunDirectory.open(directory).load_checkpoint()
+    run = RunDirectory.open(directory)
+    untimed = [{k: v for k, v in record.items() if not k.endswith("seconds")} for record in run.read_log()]
+    checkpoint, complaints = run.load_checkpoint()
     assert complaints == []
     return policy, untimed, checkpoint
 

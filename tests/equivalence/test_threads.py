@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equipoise.solvers.fictitious_play import FictitiousPlay
-from equipoise.solvers.recipes import RECIPES
 from equipoise.trees.best_response import Evaluator
+from tests.solvers import make_solver
 from tests.strategies import random_policy, to_strategies
 
 FORMS = [("goofspiel(cards=5)", "sequence"), ("nl_leduc(stack=7)", "vector"), ("bluff(dice=1x1)", "vector")]
@@ -14,8 +14,7 @@ FORMS = [("goofspiel(cards=5)", "sequence"), ("nl_leduc(stack=7)", "vector"), ("
 @pytest.mark.parametrize("algorithm", ["cfr+", "dcfr", "pcfr+"])
 @pytest.mark.parametrize(("text", "engine"), FORMS)
 def test_two_threads_give_the_bits_of_one(text, engine, algorithm, compiled):
-    recipe = RECIPES[algorithm]
-    one, two = (recipe.make(compiled(text, engine), recipe.resolve({}), threads) for threads in (1, 2))
+    one, two = (make_solver(compiled(text, engine), algorithm, threads=threads) for threads in (1, 2))
     for solver in (one, two):
         solver.run(30)
     assert np.any(one.regret_sum[0] != 0.0)
@@ -27,7 +26,8 @@ def test_two_threads_give_the_bits_of_one(text, engine, algorithm, compiled):
 def test_two_threads_evaluate_to_the_bits_of_one(text, engine, compiled):
     form = compiled(text, engine)
     strategies = to_strategies(form, random_policy(form, 0))
-    assert Evaluator(form, threads=1).best_responses(strategies) == Evaluator(form, threads=2).best_responses(strategies)
+    one, two = (Evaluator(form, threads=threads).best_responses(strategies) for threads in (1, 2))
+    assert one == two
 
 
 def test_two_threads_of_fictitious_play(compiled):

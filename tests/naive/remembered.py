@@ -64,3 +64,6 @@ class RememberedState(State):
 
     def payoff(self) -> float:
         return self._payoff
+
+    def action_name(self, action: int) -> str:
+        return self._state.action_name(action)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.games import Game
-from equipoise.solvers.recipes import RECIPES
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import compile_game
 from equipoise.trees.game_tree import tree_from_rules
@@ -16,6 +15,7 @@ from tests.naive.cfr import NaiveCFR
 from tests.naive.linear_program import game_value
 from tests.naive.remembered import Remembered
 from tests.random_games import RandomGame
+from tests.solvers import ALGORITHMS, solved
 from tests.strategies import largest_difference, random_policy, to_policy, to_strategies
 
 
@@ -32,13 +32,6 @@ random_games = st.builds(
 ).filter(lambda game: bool(infosets_of(game)))
 
 
-def solved(form, algorithm, iterations, updates="alternating"):
-    recipe = RECIPES[algorithm]
-    solver = recipe.make(form, recipe.resolve({"updates": updates}), 1)
-    solver.run(iterations)
-    return solver
-
-
 @settings(max_examples=300)
 @given(game=random_games, algorithm=st.sampled_from(["cfr+", "pcfr+", "dcfr"]))
 def test_solvers_find_the_value_of_the_linear_program(game, algorithm):
@@ -52,6 +45,7 @@ def test_solvers_find_the_value_of_the_linear_program(game, algorithm):
     assert found.value == pytest.approx(value, abs=found.nash_conv + 1e-7)
 
 
+@pytest.mark.nojit
 @settings(max_examples=300)
 @given(game=random_games, seed=st.integers(0, 1000))
 def test_values_and_best_responses_equal_the_naive_ones(game, seed):
@@ -66,6 +60,7 @@ def test_values_and_best_responses_equal_the_naive_ones(game, seed):
     assert found.best_response_values[0] >= found.value - 1e-10 >= -found.best_response_values[1] - 2e-10
 
 
+@pytest.mark.nojit
 @settings(max_examples=150)
 @given(
     game=random_games,
@@ -76,19 +71,17 @@ def test_one_iteration_equals_the_naive_one(game, algorithm, updates):
     form = compile_game(game)
     twin = NaiveCFR(game, algorithm, updates)
     twin.iterate()
-    run = solved(form, algorithm, 1, updates)
+    run = solved(form, algorithm, 1, updates=updates)
     assert largest_difference(to_policy(form, run.strategy_sum), twin.strategy_sum) < 1e-9
     if algorithm != "dcfr":
         assert largest_difference(to_policy(form, run.regret_sum), twin.regret_sum) < 1e-9
 
 
 @settings(max_examples=150)
-@given(game=random_games, algorithm=st.sampled_from(list(RECIPES)), iterations=st.integers(1, 200))
+@given(game=random_games, algorithm=st.sampled_from(ALGORITHMS), iterations=st.integers(1, 200))
 def test_strategies_are_distributions(game, algorithm, iterations):
     form = compile_game(game)
-    recipe = RECIPES[algorithm]
-    solver = recipe.make(form, recipe.resolve({}), 1)
-    solver.run(iterations)
+    solver = solved(form, algorithm, iterations)
     for policy in [to_policy(form, solver.average_strategy())] + (
         [to_policy(form, solver.strategy)] if algorithm != "xfp" else []
     ):

@@ -71,12 +71,13 @@ class CFR:
 
 @dataclass(frozen=True, kw_only=True)
 class CFRPlus:
-    """CFR+: regrets never fall below zero, and iteration t counts t times in the average."""
+    """CFR+: regrets never fall below zero, and iteration t counts t^power times in the average."""
 
     paper: ClassVar[str] = "Tammelin 2014"
+    power: float = 1.0
 
     def at(self, iteration: Numbers) -> Coefficients:
-        return Coefficients(floor=0.0, average_weight=iteration)
+        return Coefficients(floor=0.0, average_weight=iteration**self.power)
 
 
 @dataclass(frozen=True, kw_only=True)

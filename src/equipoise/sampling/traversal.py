@@ -12,6 +12,10 @@ probabilities p of the traverser's own walked actions, the estimate of an action
 
 and its regret (action - sum of strategy x action) / q. The opponent's and chance's probabilities cancel, because they are
 drawn on-policy. What a traversal found stays in the list, for `absorb` to add to tables.
+
+In a game of several rounds that forget each other (Bluff), each round is traversed from its own start, as if it were
+reached, and the value of what follows a round is one on-policy roll-out. Gibson et al. do not say how they go on; walking
+the next round from every end of this one would visit its infosets thousands of times a traversal.
 """
 
 from typing import NamedTuple
@@ -58,7 +62,7 @@ class Visits(NamedTuple):
 
 @kernel
 def largest_traversal(tree: SampledTree, traverser: int) -> tuple[int, int]:
-    """Return the most nodes that one traversal can visit, and the most buffer that it can need."""
+    """Return the most nodes that one traversal of every subgame can visit, and the most buffer that it can need."""
     width = int(NODE_WIDTH)
     count = tree.nodes.size // width
     sizes, buffers = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -70,13 +74,7 @@ def largest_traversal(tree: SampledTree, traverser: int) -> tuple[int, int]:
             row = tree.nodes[node * width : (node + 1) * width]
             kind, children = row[KIND], row[CHILDREN]
             size, buffer = 0, 0
-            if kind == TERMINAL:
-                for outcome in range(2):
-                    following = tree.continuation[order, outcome]
-                    if following >= 0:
-                        size = max(size, sizes[roots[following]])
-                        buffer = max(buffer, buffers[roots[following]])
-            else:
+            if kind != TERMINAL:
                 most_actions = max(most_actions, children)
                 for child in range(row[FIRST_CHILD], row[FIRST_CHILD] + children):
                     if kind == traverser:
@@ -87,7 +85,7 @@ def largest_traversal(tree: SampledTree, traverser: int) -> tuple[int, int]:
                         buffer = max(buffer, buffers[child])
                 buffer += (2 if kind == traverser else 1) * children
             sizes[node], buffers[node] = size + 1, buffer
-    return sizes[roots[roots.size - 1]], buffers[roots[roots.size - 1]] + 2 * most_actions
+    return sizes[roots].sum(), buffers[roots].sum() + 2 * most_actions
 
 
 def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_length: int = 0) -> Visits:
@@ -229,6 +227,7 @@ def walk(
     scores: Float,
     fallback: int,
     traverser: int,
+    subgame: int,
     ints: Int32,
     floats: Float,
     buffer: Float,
@@ -239,10 +238,8 @@ def walk(
     """Run one traversal and append what it met to the list. Scores are regrets, or a network's idea of them."""
     sign = 1.0 if traverser == 0 else -1.0
     begin, buffered, leaves = U(ends[0]), U(ends[1]), 0
-    chained = continuation.shape[0] > 1
-    top = roots.size - 1
-    deal = U(_draw_deal(deal_range, deal_cumulative, top, dice, tape))
-    end = _append(ints, floats, begin, U(roots[top]), -1, deal, -1, 1.0, 1.0, 1.0)
+    deal = U(_draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
+    end = _append(ints, floats, begin, U(roots[subgame]), -1, deal, -1, 1.0, 1.0, 1.0)
     at = begin
     while at < end:
         here, numbers = at * INT_WIDTH, at * FLOAT_WIDTH
@@ -251,15 +248,7 @@ def walk(
         kind, stage, count, first = nodes[row + KIND], nodes[row + STAGE], U(nodes[row + CHILDREN]), U(nodes[row + FIRST_CHILD])
         reach, own_reach = floats[numbers + SAMPLE_REACH], floats[numbers + OWN_REACH]
         following, goes_on = first, True  # the one child that is walked, where the traverser has no say
-        if kind == TERMINAL:  # the end of a round
-            payoff = _payoff(nodes, amounts, matrices, deals, deal_width, node, deal)
-            floats[numbers + VALUE] = sign * payoff
-            subgame = _following(continuation, stage, payoff)
-            goes_on = subgame >= 0
-            if goes_on:
-                following = U(roots[subgame])
-                deal = U(_draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
-        elif kind == CHANCE:
+        if kind == CHANCE:
             if probability.size > 0:
                 following = first + U(choose_weighted(dice, tape, probability, first, count))
         else:
@@ -300,10 +289,33 @@ def walk(
                         walked = happens(dice, tape, inclusion)
                     if walked:
                         weight = 1.0 if probe else 1.0 / inclusion  # (*)
-                        if nodes[child * NODE_WIDTH + KIND] == TERMINAL and not chained:  # a leaf needs no place
+                        if nodes[child * NODE_WIDTH + KIND] == TERMINAL:  # a leaf needs no place in the list
                             payoff = _payoff(nodes, amounts, matrices, deals, deal_width, child, deal)
+                            if continuation.shape[0] > 1:
+                                payoff = _probe(
+                                    nodes,
+                                    amounts,
+                                    probability,
+                                    matrices,
+                                    roots,
+                                    continuation,
+                                    deal_range,
+                                    deal_cumulative,
+                                    deals,
+                                    deal_width,
+                                    scores,
+                                    fallback,
+                                    child,
+                                    deal,
+                                    dice,
+                                    tape,
+                                    ends,
+                                    buffer,
+                                    buffered,
+                                )
+                            else:
+                                leaves += 1
                             buffer[slot] = weight * sign * payoff
-                            leaves += 1
                         else:
                             own = own_reach * buffer[start + action]
                             end = _append(ints, floats, end, child, at, deal, slot, weight, reach * inclusion, own)
@@ -332,9 +344,33 @@ def walk(
                     else:
                         buffer[slot] = 0.0
         if goes_on:
-            if nodes[following * NODE_WIDTH + KIND] == TERMINAL and not chained:
-                floats[numbers + VALUE] = sign * _payoff(nodes, amounts, matrices, deals, deal_width, following, deal)
-                leaves += 1
+            if nodes[following * NODE_WIDTH + KIND] == TERMINAL:
+                payoff = _payoff(nodes, amounts, matrices, deals, deal_width, following, deal)
+                if continuation.shape[0] > 1:
+                    payoff = _probe(
+                        nodes,
+                        amounts,
+                        probability,
+                        matrices,
+                        roots,
+                        continuation,
+                        deal_range,
+                        deal_cumulative,
+                        deals,
+                        deal_width,
+                        scores,
+                        fallback,
+                        following,
+                        deal,
+                        dice,
+                        tape,
+                        ends,
+                        buffer,
+                        buffered,
+                    )
+                else:
+                    leaves += 1
+                floats[numbers + VALUE] = sign * payoff
             else:
                 end = _append(ints, floats, end, following, at, deal, -1, 1.0, reach, own_reach)
         at += U(1)
@@ -351,6 +387,7 @@ def walk(
             value = 0.0
             for action in range(count):
                 value += buffer[start + action] * buffer[values + action]
+            floats[numbers + VALUE] = value
             over_reach = 1.0 / floats[numbers + SAMPLE_REACH]  # (**)
             for action in range(count):
                 buffer[values + action] = (buffer[values + action] - value) * over_reach

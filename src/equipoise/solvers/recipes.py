@@ -68,11 +68,12 @@ class Recipe:
         return resolved
 
 
-SAMPLED_RULES: dict[str, type[Rule]] = {
-    "cfr": CFR,
-    "cfr_plus": CFRPlus,
-    "linear": LinearCFR,
-    "discounted": DiscountedCFR,
+SAMPLED_RULES: dict[str, Rule] = {
+    "cfr": CFR(),
+    "cfr_plus": CFRPlus(),
+    "cfr_plus_plain": CFRPlus(power=0.0),  # as Double Neural CFR averages: all iterations count the same
+    "linear": LinearCFR(),
+    "discounted": DiscountedCFR(),
 }
 _CHOICES = {
     "updates": ("alternating", "simultaneous"),
@@ -146,7 +147,7 @@ def _sampled(
             form if form is not None else LargeForm(setup.game, sampled),
             sampled,
             made,
-            SAMPLED_RULES[parameters["rule"]](),
+            SAMPLED_RULES[parameters["rule"]],
             batch=parameters["batch"],
             updates=parameters["updates"],
             averaging=parameters["averaging"],

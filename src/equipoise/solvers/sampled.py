@@ -98,33 +98,36 @@ def _iterate(
                         my_ints, my_floats, my_buffer = ints[part], floats[part], buffer[part]
                         my_dice, my_tape, my_ends = dice[part], tape[part], ends[part]
                         for traversal in range(begin, min(begin + at_a_time, batch)):
-                            start_stream(my_dice, seed, iteration, player, traversal)
-                            walk(
-                                nodes,
-                                amounts,
-                                probability,
-                                matrices,
-                                roots,
-                                continuation,
-                                deal_range,
-                                deal_cumulative,
-                                deals,
-                                np.uint64(deal_width),
-                                kind_of_scheme,
-                                epsilon,
-                                subset_size,
-                                probe,
-                                table,
-                                regret_sum,
-                                UNIFORM,
-                                player,
-                                my_ints,
-                                my_floats,
-                                my_buffer,
-                                my_dice,
-                                my_tape,
-                                my_ends,
-                            )
+                            for subgame in range(roots.size):
+                                stream = traversal * roots.size + subgame
+                                start_stream(my_dice, seed, iteration, player, stream)
+                                walk(
+                                    nodes,
+                                    amounts,
+                                    probability,
+                                    matrices,
+                                    roots,
+                                    continuation,
+                                    deal_range,
+                                    deal_cumulative,
+                                    deals,
+                                    np.uint64(deal_width),
+                                    kind_of_scheme,
+                                    epsilon,
+                                    subset_size,
+                                    probe,
+                                    table,
+                                    regret_sum,
+                                    UNIFORM,
+                                    player,
+                                    subgame,
+                                    my_ints,
+                                    my_floats,
+                                    my_buffer,
+                                    my_dice,
+                                    my_tape,
+                                    my_ends,
+                                )
                     for part in prange(parts):
                         for source in range(parts):
                             absorb(

@@ -11,23 +11,51 @@ Axis = Literal["iteration", "seconds"]
 _COLOURS = ("#0b6e99", "#d9730d", "#4d9a5b", "#9065b0", "#c14c8a", "#787774", "#dfab01", "#e03e3e")
 
 
+Curve = Sequence[tuple[float, float]]
+
+
 def plot_convergence(
     histories: Mapping[str, Sequence[Mapping[str, Any]]], path: str | Path, *, by: Axis, unit: str
 ) -> None:
     """Draw the runs' exploitability and write the picture to ``path`` (its ending gives the format)."""
+    curves = {
+        label: [[(record[by], record["exploitability"]) for record in history if record["exploitability"] > 0]]
+        for label, history in histories.items()
+    }
+    plot_sweep(curves, path, x_label=by, y_label=f"exploitability = nash_conv / 2 ({unit})")
+
+
+def plot_sweep(
+    curves: Mapping[str, Sequence[Curve]],
+    path: str | Path,
+    *,
+    x_label: str,
+    y_label: str,
+    title: str = "",
+    log: bool = True,
+) -> None:
+    """Draw, for each label, the mean of its curves (one a seed) and the range between them."""
     import matplotlib
 
     matplotlib.use("Agg")
+    import numpy as np
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7.0, 4.2), dpi=150)
-    for number, (label, history) in enumerate(histories.items()):
-        points = [(record[by], record["exploitability"]) for record in history if record["exploitability"] > 0]
-        if not points:
+    for number, (label, seeds) in enumerate(curves.items()):
+        if any(not curve for curve in seeds):
             raise EquipoiseError(f"{label} has no evaluation to draw yet")
-        axes.plot(*zip(*points, strict=True), label=label, color=_COLOURS[number % len(_COLOURS)], linewidth=1.8)
-    axes.set(xscale="log", yscale="log", xlabel=by if by == "iteration" else "seconds")
-    axes.set_ylabel(f"exploitability = nash_conv / 2 ({unit})")
+        colour = _COLOURS[number % len(_COLOURS)]
+        start = max(curve[0][0] for curve in seeds)
+        end = min(curve[-1][0] for curve in seeds)
+        x = np.array(sorted({point[0] for curve in seeds for point in curve if start <= point[0] <= end}))
+        levels = np.array([np.interp(x, *zip(*curve, strict=True)) for curve in seeds])
+        axes.plot(x, levels.mean(axis=0), label=label, color=colour, linewidth=1.8)
+        if len(seeds) > 1:
+            axes.fill_between(x, levels.min(axis=0), levels.max(axis=0), color=colour, alpha=0.2, linewidth=0)
+    if log:
+        axes.set(xscale="log", yscale="log")
+    axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.grid(which="major", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)

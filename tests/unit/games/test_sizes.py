@@ -43,6 +43,7 @@ def test_rules_by_enumeration(text, infosets, decisions, terminals):
         ("goofspiel(cards=5,last_round=played)", 9_948, 41_331, 14_400),
         ("goofspiel(cards=6)", 34_482, 451_123, 518_400),
         ("goofspiel(cards=6,last_round=played)", 166_002, 1_487_923, 518_400),
+        ("goofspiel(cards=7)", 667_896, 22_105_035, 25_401_600),
     ],
 )
 def test_trees_of_larger_games(text, infosets, decisions, terminals):
@@ -51,9 +52,7 @@ def test_trees_of_larger_games(text, infosets, decisions, terminals):
     assert counts == (infosets, decisions, terminals)
 
 
-@pytest.mark.parametrize(
-    ("last_round", "decisions"), [("automatic", 22_105_035), ("played", 72_908_235)]
-)
+@pytest.mark.parametrize(("last_round", "decisions"), [("automatic", 22_105_035), ("played", 72_908_235)])
 def test_goofspiel_of_seven_cards_is_counted_without_being_built(last_round, decisions):
     game = load_game(f"goofspiel(cards=7,last_round={last_round})")
     assert count_goofspiel_histories(game) == decisions + 25_401_600

@@ -59,7 +59,14 @@ def test_regret_after_an_increment(rule, old, increment, iteration, new):
 
 @pytest.mark.parametrize(
     ("rule", "power"),
-    [(CFR(), 0), (CFRPlus(), 1), (LinearCFR(), 1), (DiscountedCFR(), 2), (DiscountedCFR(gamma=3), 3), (PredictiveCFRPlus(), 2)],
+    [
+        (CFR(), 0),
+        (CFRPlus(), 1),
+        (LinearCFR(), 1),
+        (DiscountedCFR(), 2),
+        (DiscountedCFR(gamma=3), 3),
+        (PredictiveCFRPlus(), 2),
+    ],
 )
 def test_iteration_t_counts_as_a_power_of_t_in_the_average(rule, power):
     shares = np.zeros(9)

@@ -19,7 +19,8 @@ def run(tmp_path):
 
 
 def checkpoint(iteration):
-    return Checkpoint(iteration, iteration / 10, {"regret_sum_0": np.full(50, float(iteration)), "plan": np.arange(3.0)})
+    state = {"regret_sum_0": np.full(50, float(iteration)), "plan": np.arange(3.0)}
+    return Checkpoint(iteration, iteration / 10, state)
 
 
 def saved(run):
@@ -39,11 +40,16 @@ def assert_is(found, iteration):
 def test_a_file_is_replaced_only_when_the_new_one_is_whole(tmp_path):
     file = tmp_path / "file.txt"
     write_text(file, "old")
-    with pytest.raises(RuntimeError), write_atomically(file, "w") as handle:
-        handle.write("half of the n")
-        handle.flush()
-        assert file.read_text() == "old"
-        raise RuntimeError
+
+    def fail():
+        with write_atomically(file, "w") as handle:
+            handle.write("half of the n")
+            handle.flush()
+            assert file.read_text() == "old"
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]  # nothing is left lying about
     write_text(file, "new")
@@ -171,7 +177,9 @@ def test_a_checkpoint_of_another_program_is_passed_over(run, arrays):
     assert len(complaints) == 1
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"algorithm": "dcfr"}, {"parameters": {"alpha": 2.0}}, {"created": "later"}])
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"algorithm": "dcfr"}, {"parameters": {"alpha": 2.0}}, {"created": "later"}]
+)
 def test_a_checkpoint_of_another_run_is_passed_over(run, tmp_path, change):
     other = RunDirectory.create(tmp_path / "other", {**CONFIG, **change})
     other.save_checkpoint(checkpoint(20))

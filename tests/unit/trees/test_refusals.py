@@ -7,11 +7,11 @@ import pytest
 from equipoise import memory
 from equipoise.errors import EquipoiseError
 from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
-from equipoise.solvers.recipes import RECIPES
 from equipoise.trees import game_tree
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import build_game_tree, compile_game
 from equipoise.trees.game_tree import tree_from_rules
+from tests.solvers import ALGORITHMS, solved
 
 
 @dataclass(frozen=True)
@@ -96,23 +96,21 @@ def test_a_history_without_actions_is_refused(player):
         compile_game(HandMade(Node(player, "stuck")))
 
 
-@pytest.mark.parametrize("algorithm", list(RECIPES))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_game_without_decisions_has_its_value_or_is_refused(algorithm):
     try:
         form = compile_game(HandMade(Node(CHANCE, after=ends(1, 5))))
     except EquipoiseError as error:
         assert "hand_made" in str(error)  # noqa: PT017
         return
-    solver = RECIPES[algorithm].make(form, RECIPES[algorithm].resolve({}), 1)
-    solver.run(2)
+    solver = solved(form, algorithm, 2)
     assert Evaluator(form).best_responses(solver.average_strategy()) == (3.0, (3.0, -3.0))
 
 
-@pytest.mark.parametrize("algorithm", list(RECIPES))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_game_in_which_only_one_player_decides_is_solved(algorithm):
     form = compile_game(HandMade(Node(1, "alone", ends(1, -5, 2))))
-    solver = RECIPES[algorithm].make(form, RECIPES[algorithm].resolve({}), 1)
-    solver.run(2000)
+    solver = solved(form, algorithm, 2000)
     assert Evaluator(form).best_responses(solver.average_strategy()).value == pytest.approx(-5.0, abs=0.01)
 
 
@@ -126,10 +124,10 @@ def little_memory(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "engine", "message"),
     [
-        ("goofspiel(cards=8)", "auto", r"tree of goofspiel\(cards=8\) \(3\.04e\+09 histories\) needs about 1\d\d\.\d GiB"),
-        ("bluff(dice=2x2)", "auto", r"full-width solving of bluff\(dice=2x2\) \(\d+,\d+,\d+ public nodes, 21 rolls\)"),
+        ("goofspiel(cards=8)", "auto", r"tree of goofspiel\(cards=8\) \(3\.04e\+09 histories\) needs about 1\d\d\."),
+        ("bluff(dice=2x2)", "auto", r"bluff\(dice=2x2\) \(\d+,\d+,\d+ public nodes, 21 rolls\) needs about"),
         ("bluff(dice=2x1)", "sequence", r"tree of bluff\(dice=2x1\) \(.*e\+\d+ histories\) needs about"),
-        ("nl_leduc(stack=25)", "auto", r"public tree of nl_leduc\(stack=25\) \(5,557,884 nodes\) needs about"),
+        ("nl_leduc(stack=25)", "auto", r"nl_leduc\(stack=25\) \(5,557,884 .*nodes\) needs about"),
     ],
 )
 def test_what_does_not_fit_in_memory_is_refused_with_numbers(text, engine, message):

@@ -1,0 +1,139 @@
+"""Regenerating a claim: run its sweep, judge it, draw its figures, keep the numbers; and the page that collects claims."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import EquipoiseError, nearest
+from equipoise.experiments.claims import CLAIMS, Claim, Figure, verdict
+from equipoise.experiments.sweep import History
+from equipoise.files import write_text
+from equipoise.views.plot import plot_sweep
+
+KEPT_POINTS = 60  # a history is thinned to this many points in the data file
+
+
+def find_claim(claim_id: str) -> Claim:
+    """Return a claim of the ledger."""
+    if claim_id not in CLAIMS:
+        hint = nearest(claim_id, CLAIMS) or "; `equipoise reproduce --list` shows them"
+        raise EquipoiseError(f"unknown claim '{claim_id}'{hint}")
+    return CLAIMS[claim_id]
+
+
+def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str], None]) -> dict[str, Any]:
+    """Run a claim's sweep (what is missing of it) and return the outcome, which is also written as JSON and figures."""
+    claim = find_claim(claim_id)
+    sweep = claim.quick if quick else claim.full
+    folder.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    results = sweep.run(folder, report)
+    missing = [label for label, histories in results.items() if any(not history for history in histories)]
+    if missing:
+        raise EquipoiseError(f"{claim_id} was interrupted; go on by the same command")
+    findings = claim.judge(results)
+    outcome: dict[str, Any] = {
+        "claim": claim.id,
+        "paper": claim.paper,
+        "says": claim.says,
+        "unit": claim.unit,
+        "scale": sweep.scale,
+        "quick": quick,
+        "seeds": sweep.seeds,
+        "verdict": verdict(findings),
+        "findings": [vars(finding) for finding in findings],
+        "core_seconds": round(sum(_cost(history) for histories in results.values() for history in histories)),
+        "wall_seconds_of_this_call": round(time.monotonic() - started),
+        "command": f"equipoise reproduce {claim.id}{' --quick' if quick else ''}",
+        "equipoise": version("equipoise"),
+        "settings": [
+            {**vars(setting), "histories": [_thinned(history) for history in results[setting.label]]}
+            for setting in sweep.settings
+        ],
+        "figures": [],
+    }
+    name = claim.id + ("-quick" if quick else "")
+    for number, figure in enumerate(claim.figures):
+        picture = f"{name}{'' if number == 0 else f'-{number + 1}'}.png"
+        draw(results, figure, f"{claim.id}: {claim.paper}", folder / picture)
+        outcome["figures"].append(picture)
+    write_text(folder / f"{name}.json", json.dumps(outcome, indent=1) + "\n")
+    return outcome
+
+
+def draw(results: dict[str, list[History]], figure: Figure, title: str, path: Path) -> None:
+    """Draw a claim's figure: mean over seeds, with the range."""
+    curves = {
+        label if len(figure.y) == 1 else y.removeprefix("variance_"): [
+            [(record[figure.x], record[y]) for record in history] for history in histories
+        ]
+        for label, histories in results.items()
+        for y in figure.y
+    }
+    plot_sweep(curves, path, title=title, x_label=figure.x_label, y_label=figure.y_label, log=figure.log)
+
+
+def _cost(history: History) -> float:
+    return float(history[-1].get("seconds", 0.0))
+
+
+def _thinned(history: History) -> History:
+    """Return a history with at most KEPT_POINTS records, first and last included."""
+    if len(history) <= KEPT_POINTS:
+        return history
+    step = (len(history) - 1) / (KEPT_POINTS - 1)
+    return [history[round(index * step)] for index in range(KEPT_POINTS)]
+
+
+def write_page(data: Path, page: Path) -> None:
+    """Collect the outcomes in ``data`` into one Markdown page."""
+    outcomes = [json.loads(path.read_text()) for path in sorted(data.glob("*.json"))]
+    if not outcomes:
+        raise EquipoiseError(f"{data} has no outcomes yet; make some by `equipoise reproduce ID`")
+    order = {claim_id: number for number, claim_id in enumerate(CLAIMS)}
+    outcomes.sort(key=lambda outcome: (order.get(outcome["claim"], 99), outcome["quick"]))
+    folder = _relative(data, page.parent)
+    lines = [
+        "# Reproductions",
+        "Claims of the papers, run again by this software. Written by `equipoise reproduce --page` from the data files in",
+        f"[{folder}]({folder}), which hold the settings, seeds and thinned histories behind each number.",
+        "Exploitability is nash_conv / 2. Costs are core-seconds of the runs, evaluations included.",
+        "",
+        "| claim | what the paper says | verdict | scale | cost |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| [{o['claim']}](#{o['claim'].lower()}) | {o['says']} | **{o['verdict']}** | {o['scale']} | "
+        f"{o['core_seconds']:,} core-s, {o['seeds']} seed(s) |"
+        for o in outcomes
+    ]
+    for o in outcomes:
+        lines += _section(o, folder)
+    write_text(page, "\n".join(lines) + "\n")
+
+
+def _section(outcome: dict[str, Any], folder: str) -> Sequence[str]:
+    rows = [
+        f"| {f['what']} | {f['paper']} | {f['ours']} | {'yes' if f['holds'] else '**no**'} |" for f in outcome["findings"]
+    ]
+    return [
+        "",
+        f"## {outcome['claim']}",
+        f"{outcome['paper']}: {outcome['says']}.",
+        "",
+        f"Scale: {outcome['scale']}. Unit: {outcome['unit']}. Again by `{outcome['command']}`.",
+        "",
+        "| what | paper | ours | holds |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+        *(f"![{outcome['claim']}]({folder}/{picture})" for picture in outcome["figures"]),
+    ]
+
+
+def _relative(target: Path, start: Path) -> str:
+    return Path(os.path.relpath(target, start)).as_posix()

@@ -1,0 +1,142 @@
+"""Sweeps: runs that differ in their settings and seeds, made side by side, interrupted and resumed at will.
+
+A run is a run directory named after its setting and seed, so that claims that need the same run share it, and a sweep
+that was interrupted goes on where it stopped.
+"""
+
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from equipoise.runs.directory import RunDirectory
+from equipoise.runs.drive import Interrupted
+from equipoise.solving import resume, solve
+
+History = list[dict[str, Any]]
+Report = Callable[[str], None]
+
+SECONDS_BETWEEN_REPORTS = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One curve of a sweep: what is run, and until when."""
+
+    label: str
+    game: str
+    algorithm: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    iterations: int | None = None
+    seconds: float | None = None
+    evaluation_growth: float = 1.1
+    measure: Literal["exploitability", "variance"] = "exploitability"
+
+    @property
+    def slug(self) -> str:
+        """Return a folder name that two settings share only if they are the same run."""
+        values = [self.game, self.algorithm, *(f"{key}={value}" for key, value in sorted(self.parameters.items()))]
+        limit = f"{self.iterations}it" if self.iterations is not None else f"{self.seconds:g}s"
+        text = "-".join([*values, limit, *([self.measure] if self.measure != "exploitability" else [])])
+        return "".join(c if c.isalnum() or c in "+=.-_" else "_" for c in text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """The runs behind a claim: every setting with every seed."""
+
+    settings: tuple[Setting, ...]
+    seeds: int
+    scale: str  # how this compares with the paper's own experiment
+    side_by_side: int = 2  # runs at once; fewer where one run needs most of the memory
+
+    def run(self, folder: Path, report: Report) -> dict[str, list[History]]:
+        """Run what is missing and return, per label, one history a seed."""
+        jobs = [(setting, seed) for seed in range(self.seeds) for setting in self.settings]
+        started = time.monotonic()
+        waiting = [(setting, seed) for setting, seed in jobs if not _finished(setting, seed, folder)]
+        before = len(jobs) - len(waiting)
+        report(f"{len(jobs)} runs, {before} of them done before, {self.side_by_side} at a time")
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(self.side_by_side, mp_context=context) as pool:
+            futures: dict[Future[None], tuple[Setting, int]] = {
+                pool.submit(_run_one, setting, seed, folder): (setting, seed) for setting, seed in waiting
+            }
+            open_futures = set(futures)
+            while open_futures:
+                done, open_futures = wait(open_futures, SECONDS_BETWEEN_REPORTS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                share = [_share_done(setting, seed, folder) for setting, seed in waiting]
+                elapsed, finished = time.monotonic() - started, sum(share)
+                left = f", about {elapsed * (len(waiting) / finished - 1) / 60:.0f} min left" if finished > 0.02 else ""
+                complete = before + sum(future.done() for future in futures)
+                report(f"{complete}/{len(jobs)} runs done, {elapsed / 60:.1f} min{left}")
+        return {
+            setting.label: [_read(setting, seed, folder) for seed in range(self.seeds)] for setting in self.settings
+        }
+
+
+def _path(setting: Setting, seed: int, folder: Path) -> Path:
+    return folder / "runs" / f"{setting.slug}-seed{seed}"
+
+
+def _finished(setting: Setting, seed: int, folder: Path) -> bool:
+    return (_path(setting, seed, folder) / "result.json").exists()
+
+
+def _read(setting: Setting, seed: int, folder: Path) -> History:
+    return RunDirectory.open(_path(setting, seed, folder)).read_log()
+
+
+def _share_done(setting: Setting, seed: int, folder: Path) -> float:
+    """Return how much of a run is done, from 0 to 1, by its log."""
+    path = _path(setting, seed, folder)
+    if _finished(setting, seed, folder):
+        return 1.0
+    log = path / "log.jsonl"
+    lines = log.read_text().splitlines() if log.exists() else []
+    if not lines:
+        return 0.0
+    try:
+        last = json.loads(lines[-1])
+    except json.JSONDecodeError:
+        return 0.0
+    if setting.iterations is not None:
+        return float(last["iteration"] / setting.iterations)
+    return float(min(1.0, last["seconds"] / (setting.seconds or 1.0)))
+
+
+def _run_one(setting: Setting, seed: int, folder: Path) -> None:
+    path = _path(setting, seed, folder)
+    if setting.measure == "variance":
+        from equipoise.experiments.variance import measure_variance
+
+        return measure_variance(setting, seed, path)
+    try:
+        if (path / "config.json").exists():
+            resume(path)
+        else:
+            solve(
+                setting.game,
+                setting.algorithm,
+                iterations=setting.iterations,
+                seconds=setting.seconds,
+                seed=seed,
+                out=path,
+                parameters=setting.parameters,
+                evaluation_growth=setting.evaluation_growth,
+                checkpoint_seconds=120.0,
+            )
+    except Interrupted:
+        pass
+    return None
+
+
+def at_end(histories: Sequence[History], name: str = "exploitability") -> list[float]:
+    """Return the last number of each history."""
+    return [float(history[-1][name]) for history in histories]

@@ -1,0 +1,75 @@
+"""Repeated estimates of one value at a fixed strategy, to measure an estimator's variance. Nothing is updated."""
+
+import numpy as np
+
+from equipoise.compiled import kernel
+from equipoise.regret.matching import UNIFORM
+from equipoise.sampling.dice import start_stream
+from equipoise.sampling.schemes import Scheme, SchemePlan
+from equipoise.sampling.traversal import VALUE, Visits, make_visits, walk
+from equipoise.sampling.tree import SampledGame, SampledTree, labelled_actions
+from equipoise.trees.treeplex import Float
+
+
+@kernel
+def _root_values(
+    tree: SampledTree,
+    deal_width: int,
+    scheme: SchemePlan,
+    player: int,
+    scores: Float,
+    seed: int,
+    iteration: int,
+    visits: Visits,
+    out: Float,
+) -> None:
+    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
+    kind_of_scheme, epsilon, subset_size, probe, table = scheme
+    ints, floats, buffer, dice = visits.ints[0], visits.floats[0], visits.buffer[0], visits.dice[0]
+    tape, ends = visits.tape[0], visits.ends[0]
+    for traversal in range(out.size):
+        ends[0], ends[1] = 0, 0
+        start_stream(dice, seed, iteration, player, traversal)
+        walk(
+            nodes,
+            amounts,
+            probability,
+            matrices,
+            roots,
+            continuation,
+            deal_range,
+            deal_cumulative,
+            deals,
+            np.uint64(deal_width),
+            kind_of_scheme,
+            epsilon,
+            subset_size,
+            probe,
+            table,
+            scores,
+            UNIFORM,
+            player,
+            roots.size - 1,
+            ints,
+            floats,
+            buffer,
+            dice,
+            tape,
+            ends,
+        )
+        out[traversal] = floats[VALUE]
+
+
+class RootEstimates:
+    """Estimates of the value of a game's first infoset, by a scheme."""
+
+    def __init__(self, game: SampledGame, scheme: Scheme) -> None:
+        self._game, self._plan = game, scheme.plan(labelled_actions(game))
+        self._visits = make_visits(game.tree, 1)
+
+    def sample(self, scores: Float, *, player: int, count: int, seed: int, iteration: int) -> Float:
+        """Return ``count`` independent estimates of the root's value to ``player``, at the strategy that matches scores."""
+        out = np.zeros(count)
+        tree, width = self._game.tree, self._game.deal_width
+        _root_values(tree, width, self._plan, player, scores, seed, iteration, self._visits, out)
+        return out
