@@ -175,7 +175,9 @@ def _advance(tape, used):
 
 
 @numba.njit(error_model="numpy")
-def _weigh(tree, deal_width, plan, scores, traverser, visits, rule, limit, regret, average, own, visited, marks, touched):
+def _weigh(
+    tree, deal_width, plan, scores, traverser, visits, rule, limit, regret, average, own, visited, marks, touched
+):
     """Add every sample's findings times its probability to the tables; return the number of samples and their sum.
 
     ``absorb`` adds: with the probability in place of a batch's share for the estimators, and in place of an iteration's
@@ -187,7 +189,7 @@ def _weigh(tree, deal_width, plan, scores, traverser, visits, rule, limit, regre
     own_rule = rule.copy()
     going = True
     while going and samples < limit:
-        _traverse(tree, deal_width, plan, scores, traverser, 0, visits)
+        _traverse(tree, deal_width, plan, scores, traverser, subgame, visits)
         used = int(dice[0, 1])
         probability = _probability(tape[0], used)
         samples += 1
@@ -251,6 +253,7 @@ def expected(game: Prepared, scheme: Scheme, regrets: np.ndarray, traverser: int
         plan_of(game, scheme),
         regrets,
         traverser,
+        0,
         visits,
         coefficient_table(CFR(), 1, 1)[0],
         limit,

@@ -292,7 +292,9 @@ def reproduce(
     if list_ or claim is None:
         rows = [(c.id, c.says, c.full.scale, c.paper) for c in CLAIMS.values()]
         if json:
-            return _print_json({"claims": [dict(zip(("id", "says", "scale", "paper"), row, strict=True)) for row in rows]})
+            return _print_json(
+                {"claims": [dict(zip(("id", "says", "scale", "paper"), row, strict=True)) for row in rows]}
+            )
         return print_rows(rows, columns=("id", "what the paper says", "scale here", "paper"))
     outcome = reproduce_claim(claim, quick=quick, folder=out, report=_note)
     if json:

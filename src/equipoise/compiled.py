@@ -13,8 +13,8 @@ from numba import prange
 
 __all__ = ["inlined", "kernel", "kernel_pair", "prange", "set_threads"]
 
-# Without Numba's run-time memory manager a kernel cannot make arrays, and does not count references to those it is given:
-# counting is atomic, and costs more than the arithmetic of a small node.
+# Without Numba's run-time memory manager a kernel cannot make arrays, and does not count references to those it is
+# given: counting is atomic, and costs more than the arithmetic of a small node.
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 F = TypeVar("F", bound=Callable[..., Any])

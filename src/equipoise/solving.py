@@ -155,9 +155,7 @@ def resume(
 
 
 def _make_solver(game: Game, config: Mapping[str, Any]) -> Solver:
-    setup = Setup(
-        game=game, engine=config["engine"], seed=config["seed"], threads=set_threads(config["threads"])
-    )
+    setup = Setup(game=game, engine=config["engine"], seed=config["seed"], threads=set_threads(config["threads"]))
     return find_recipe(config["algorithm"]).make(setup, config["parameters"])
 
 

@@ -295,7 +295,9 @@ def bluff():
     return game, opening, exact[opening]
 
 
-@pytest.mark.parametrize("scheme", [Robust(k=1), Inclusion(), Outcome(probe=True)], ids=["robust", "inclusion", "outcome"])
+@pytest.mark.parametrize(
+    "scheme", [Robust(k=1), Inclusion(), Outcome(probe=True)], ids=["robust", "inclusion", "outcome"]
+)
 def test_the_rounds_of_bluff_are_right_within_noise(scheme):
     """Deals that are not equally likely, and rounds after rounds. Too many samples to count, so they are drawn."""
     game, opening, exact = bluff()
@@ -309,7 +311,7 @@ def test_the_rounds_of_bluff_are_right_within_noise(scheme):
     met = error > 0.0
     print(met.sum(), met.mean(), np.abs(exact).max(), np.median(error[met]))
     scores = (mean - exact)[met] / error[met]
-    print(np.mean(scores**2),np.mean(scores),np.mean((exact[met]/error[met])**2))
+    print(np.mean(scores**2), np.mean(scores), np.mean((exact[met] / error[met]) ** 2))
     assert 0.8 < np.mean(scores**2) < 1.5  # 23 / 21 is expected: the square of a number with Student's distribution
     assert abs(np.mean(scores)) < 0.2
 

@@ -5,6 +5,7 @@ Ids are those of the claims ledger: G for Gibson et al. 2012, D for Double Neura
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import mean, stdev
 from typing import Literal
 
@@ -183,14 +184,14 @@ _TIME = Figure(x="solving_seconds", x_label="seconds of solving (one core a run,
 G2 = Claim(
     id="G2",
     paper="Gibson et al. 2012, Figure 3",
-    says="at equal time and under the same sampling scheme, probing ends 31 % (Goofspiel(7)) and 10 % (Bluff(2,2)) less "
-    "exploitable than MCCFR",
+    says="at equal time and under the same sampling scheme, probing ends 31 % (Goofspiel(7)) and 10 % (Bluff(2,2)) "
+    "less exploitable than MCCFR",
     unit="wins a game",
     full=Sweep(
         settings=(*_GOOFSPIEL_7, *_pair("Bluff", "bluff(dice=2x2)", 420.0, 2.0)),
         seeds=1,
-        scale="scaled down in time: 150 seconds a run on Goofspiel(7), 420 on Bluff(2,2) (evaluations included), one seed; "
-        "the paper ran five seeds for hours",
+        scale="scaled down in time: 150 seconds a run on Goofspiel(7), 420 on Bluff(2,2) (evaluations included), one "
+        "seed; the paper ran five seeds for hours",
         side_by_side=1,
     ),
     quick=Sweep(
@@ -208,7 +209,9 @@ G3 = Claim(
     says="Goofspiel(7): probing reaches the level of MCCFR's last data point in nearly half the time",
     unit="wins a game",
     full=Sweep(
-        settings=_GOOFSPIEL_7, seeds=5, scale="five seeds as in the paper, 150 seconds a run on one core instead of hours"
+        settings=_GOOFSPIEL_7,
+        seeds=5,
+        scale="five seeds as in the paper, 150 seconds a run on one core instead of hours",
     ),
     quick=Sweep(settings=_GOOFSPIEL_QUICK, seeds=2, scale="scaled down to Goofspiel(5), 8 seconds a run"),
     figures=(_TIME,),
@@ -243,7 +246,7 @@ def _larger_is_better(results: Results, labels: list[str]) -> list[Finding]:
             what="exploitability at the last iteration falls with b",
             paper="larger b is better",
             ours=shown,
-            holds=all(later < earlier for earlier, later in zip(means[:-1], means[1:], strict=True)),
+            holds=all(later < earlier for earlier, later in pairwise(means)),
         )
     ]
 
@@ -266,8 +269,8 @@ def _judge_d1(results: Results) -> list[Finding]:
 D1 = Claim(
     id="D1",
     paper="Li et al. 2019, Figure 3 (A)",
-    says="NLLH(5), robust sampling with k = max: larger mini-batches give better strategies, and b = 5000 is as good as "
-    "b = 10000",
+    says="NLLH(5), robust sampling with k = max: larger mini-batches give better strategies, and b = 5000 is as good "
+    "as b = 10000",
     unit="chips a game",
     full=Sweep(
         settings=_batches("nl_leduc(stack=5)", 1000, (1, 1000, 5000, 10000), "max"),
@@ -329,8 +332,8 @@ _BY_ITERATION_AND_NODES = (
 D2 = Claim(
     id="D2",
     paper="Li et al. 2019, Figure 3 (B) and (C)",
-    says="NLLH(5), 1000 iterations: outcome sampling stays above 0.1; robust sampling with k = 1 beats it; k = 3 and 5 match "
-    "k = max with less memory",
+    says="NLLH(5), 1000 iterations: outcome sampling stays above 0.1; robust sampling with k = 1 beats it; k = 3 and 5 "
+    "match k = max with less memory",
     unit="chips a game",
     full=Sweep(
         settings=_schemes("nl_leduc(stack=5)", 1000, 5000, ("1", "3", "5", "max")),
@@ -377,11 +380,13 @@ def _one_card(iterations: int, batches: tuple[int, ...], batch: int) -> tuple[Se
 D11 = Claim(
     id="D11",
     paper="Li et al. 2019, Figure 7 (A) and (B)",
-    says="One-Card Poker(5), tabular: larger mini-batches are better (b = 1, 100, 500, 1000); k = 1 is like k = 2, and both are "
-    "far better than outcome sampling",
+    says="One-Card Poker(5), tabular: larger mini-batches are better (b = 1, 100, 500, 1000); k = 1 is like k = 2, and "
+    "both are far better than outcome sampling",
     unit="chips a game",
     full=Sweep(
-        settings=_one_card(1000, (1, 100, 500, 1000), 1000), seeds=8, scale="1000 iterations, eight seeds; b = 1000 for k"
+        settings=_one_card(1000, (1, 100, 500, 1000), 1000),
+        seeds=8,
+        scale="1000 iterations, eight seeds; b = 1000 for k",
     ),
     quick=Sweep(settings=_one_card(200, (1, 100, 500, 1000), 1000), seeds=3, scale="200 iterations, three seeds"),
     figures=_BY_ITERATION_AND_NODES,

@@ -1,4 +1,4 @@
-"""Regenerating a claim: run its sweep, judge it, draw its figures, keep the numbers; and the page that collects claims."""
+"""Regenerating a claim: run its sweep, judge it, draw its figures, keep the numbers; and the page of all claims."""
 
 import json
 import os
@@ -99,8 +99,8 @@ def write_page(data: Path, page: Path) -> None:
     folder = _relative(data, page.parent)
     lines = [
         "# Reproductions",
-        "Claims of the papers, run again by this software. Written by `equipoise reproduce --page` from the data files in",
-        f"[{folder}]({folder}), which hold the settings, seeds and thinned histories behind each number.",
+        "Claims of the papers, run again by this software. Written by `equipoise reproduce --page` from the data files",
+        f"in [{folder}]({folder}), which hold the settings, seeds and thinned histories behind each number.",
         "Exploitability is nash_conv / 2. Costs are core-seconds of the runs, evaluations included.",
         "",
         "| claim | what the paper says | verdict | scale | cost |",
@@ -118,7 +118,8 @@ def write_page(data: Path, page: Path) -> None:
 
 def _section(outcome: dict[str, Any], folder: str) -> Sequence[str]:
     rows = [
-        f"| {f['what']} | {f['paper']} | {f['ours']} | {'yes' if f['holds'] else '**no**'} |" for f in outcome["findings"]
+        f"| {f['what']} | {f['paper']} | {f['ours']} | {'yes' if f['holds'] else '**no**'} |"
+        for f in outcome["findings"]
     ]
     return [
         "",

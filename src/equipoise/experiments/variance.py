@@ -26,7 +26,10 @@ def measure_variance(setting: Setting, seed: int, path: Path) -> None:
     tree = build_game_tree(load_game(setting.game))
     form = sequence_form(tree)
     sampled = from_game_tree(tree, form)
-    estimators = {"mccfr": RootEstimates(sampled, Inclusion()), "probing": RootEstimates(sampled, Inclusion(probe=True))}
+    estimators = {
+        "mccfr": RootEstimates(sampled, Inclusion()),
+        "probing": RootEstimates(sampled, Inclusion(probe=True)),
+    }
     solver = FullWidthCFR(form, CFR())
     tables = [plex.sequence_table()[0] for plex in form.treeplexes]
     traversals = int(str(setting.parameters["traversals"]))

@@ -4,6 +4,8 @@ A strategy proportional to positive regret. What to play where no regret is posi
 tabular CFR, or BEST, the action with the highest regret, as Deep CFR does (Brown et al. 2019, section 5.1).
 """
 
+import numpy as np
+
 from equipoise.compiled import inlined
 from equipoise.trees.treeplex import Float
 
@@ -46,7 +48,9 @@ def match_block(scores: Float, offset: int, actions: int, width: int, totals: Fl
 
 
 @inlined
-def match_infoset(scores: Float, first: int, actions: int, fallback: int, strategy: Float, start: int) -> None:
+def match_infoset(
+    scores: Float, first: np.uint64, actions: np.uint64, fallback: int, strategy: Float, start: np.uint64
+) -> None:
     """Write the probabilities of one infoset, whose scores lie together, to ``strategy[start:start + actions]``."""
     total = 0.0
     for action in range(actions):
@@ -64,4 +68,3 @@ def match_infoset(scores: Float, first: int, actions: int, fallback: int, strate
     over_total, uniform = 1.0 / total, 1.0 / actions
     for action in range(actions):
         strategy[start + action] = _share(strategy[start + action], total, over_total, uniform)
-

@@ -1,7 +1,7 @@
 """The loop around a solver: run, evaluate now and then, log, checkpoint, stop; and go on after an interruption.
 
-Evaluations come at fixed iterations (each a tenth further than the last unless told otherwise), never by the clock, so that an interrupted
-and resumed run passes through the same states as an uninterrupted one.
+Evaluations come at fixed iterations (each a tenth further than the last unless told otherwise), never by the clock, so
+that an interrupted and resumed run passes through the same states as an uninterrupted one.
 """
 
 import math

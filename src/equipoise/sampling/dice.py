@@ -1,8 +1,9 @@
-"""Random draws inside kernels: a counter-based stream per traversal, so that results depend on the seed, never on threads.
+"""Random draws inside kernels: a counter-based stream per traversal, so that results depend on the seed, never on
+threads.
 
-A stream is SplitMix64 (Steele, Lea and Flood 2014) started from a hash of (seed, iteration, player, traversal). For exact
-tests a *tape* takes its place: the draws are read from the tape, and each choice notes on it the interval of draws that
-would have led to the same choice. So all samples of a traversal can be enumerated, with their probabilities.
+A stream is SplitMix64 (Steele, Lea and Flood 2014) started from a hash of (seed, iteration, player, traversal). For
+exact tests a *tape* takes its place: the draws are read from the tape, and each choice notes on it the interval of
+draws that would have led to the same choice. So all samples of a traversal can be enumerated, with their probabilities.
 """
 
 import numpy as np
@@ -37,9 +38,9 @@ def start_stream(dice: UInt64, seed: int, iteration: int, player: int, traversal
 def draw(dice: UInt64, tape: Float) -> float:
     """Return the next number of the stream, in [0, 1)."""
     if tape.shape[0] > 0:
-        return tape[dice[1], 0]
+        return float(tape[dice[1], 0])
     dice[0] += _STEP
-    return np.float64(_mixed(dice[0]) >> _S11) * _UNIT
+    return float(_mixed(dice[0]) >> _S11) * _UNIT
 
 
 @inlined
@@ -64,10 +65,10 @@ def choose_weighted(dice: UInt64, tape: Float, weights: Float, start: np.uint64,
     """Return an index with the probabilities ``weights[start:start + count]``, which sum to 1."""
     u = draw(dice, tape)
     low, high, total, chosen = 0.0, 0.0, 0.0, np.uint64(0)
-    for index in range(count):
+    for index in range(count):  # unsigned, as `count` is
         weight = weights[start + index]
         if weight > 0.0 and u >= high:  # rounding may leave u above the sum: then the last possible index is chosen
-            low, chosen = total, index
+            low, chosen = total, np.uint64(index)
             high = total + weight
         total += weight
     note(dice, tape, low, high)

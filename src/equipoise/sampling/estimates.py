@@ -68,7 +68,7 @@ class RootEstimates:
         self._visits = make_visits(game.tree, 1)
 
     def sample(self, scores: Float, *, player: int, count: int, seed: int, iteration: int) -> Float:
-        """Return ``count`` independent estimates of the root's value to ``player``, at the strategy that matches scores."""
+        """Return ``count`` estimates of the root's value to ``player``, at the strategy that matches the scores."""
         out = np.zeros(count)
         tree, width = self._game.tree, self._game.deal_width
         _root_values(tree, width, self._plan, player, scores, seed, iteration, self._visits, out)

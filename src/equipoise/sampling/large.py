@@ -1,8 +1,9 @@
 """Best responses in public trees that are too large for plans and gradients: node by node, with vectors on a stack.
 
-Bluff(2,2) has 704 million (infoset, action) pairs; its tables of regrets and strategies fit in memory, but nothing else of
-that size does. A depth-first walk needs only the vectors of hands along one path: the opponent's reach on the way down,
-the player's values on the way up. Strategies are read from the table of sums, and normalised where they are read.
+Bluff(2,2) has 704 million (infoset, action) pairs; its tables of regrets and strategies fit in memory, but nothing
+else of that size does. A depth-first walk needs only the vectors of hands along one path: the opponent's reach on the
+way down, the player's values on the way up. Strategies are read from the table of sums, and normalised where they are
+read.
 """
 
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def _subgame_value(
         stack[depth + 1] = tree.nodes[row + FIRST_CHILD] + action
         depth += 1
         entering = True
-    return value[0].sum()
+    return float(value[0].sum())
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import Game
 from equipoise.games.bluff import FACES, Bluff, rolls
 from equipoise.games.goofspiel import Goofspiel
-from equipoise.trees.treeplex import Float, Int32
+from equipoise.trees.treeplex import Float
 
 ALL, ONE, SUBSET, EACH = 0, 1, 2, 3  # every action; one from a mixture; k different ones; each by itself
 
@@ -35,8 +35,6 @@ NO_TABLE = np.ones((1, 1, 1))
 class Scheme(Protocol):
     """A scheme: it needs the game only to know which actions its probabilities are about."""
 
-    probe: bool
-
     def plan(self, labelled: "LabelledActions") -> SchemePlan:
         """Return the scheme for a game's labelled actions."""
 
@@ -44,8 +42,8 @@ class Scheme(Protocol):
 class LabelledActions(NamedTuple):
     """What an inclusion scheme asks of a tree: the number of stages and private entries, and labels to fill in.
 
-    ``action_classes(classify)`` labels the action that leads to each node with ``classify(action names of the infoset)``,
-    one small number per action.
+    ``label_by_names(classify)`` labels the action that leads to each node by ``classify(action names of the
+    infoset)``, one small number per action.
     """
 
     game: Game
@@ -106,9 +104,9 @@ class Robust:
 class Inclusion:
     """Each action by itself: those in ``always`` certainly, others with probability ``p`` (Gibson et al. 2012).
 
-    ``always`` is a list of action names joined by '|', 'ends' (the first and last action: Goofspiel's lowest and highest
-    bid), 'bluff' (the scheme of Gibson et al. for Bluff) or 'auto', which picks the paper's scheme for the game. Where an
-    infoset has no action that is always walked, all of them are.
+    ``always`` is a list of action names joined by '|', 'ends' (the first and last action: Goofspiel's lowest and
+    highest bid), 'bluff' (the scheme of Gibson et al. for Bluff) or 'auto', which picks the paper's scheme for the
+    game. Where an infoset has no action that is always walked, all of them are.
     """
 
     paper: ClassVar[str] = "Gibson et al. 2012"
@@ -169,5 +167,3 @@ def _bluff_table(labelled: LabelledActions, p: float) -> Float:
                         row[bid] = 1.0
                 row[current.bids] = 1.0  # the call
     return table
-
-

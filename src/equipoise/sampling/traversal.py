@@ -1,7 +1,8 @@
 """The one sampling traversal: it follows any scheme, with or without probing, on either tree form. No recursion.
 
 1. *Forward*: a list of visited nodes grows while it is walked. At a node of chance or the opponent one child is drawn
-   on-policy; at a node of the traverser the scheme says which actions are walked, and left-out actions are probed or not.
+   on-policy; at a node of the traverser the scheme says which actions are walked, and left-out actions are probed or
+   not.
 2. *Backward*: values return from the end of the list to its start. At the traverser's nodes they become regrets.
 
 The importance weights of all schemes are the two lines marked (*) and (**). With q the product of inclusion
@@ -10,12 +11,12 @@ probabilities p of the traverser's own walked actions, the estimate of an action
     child / p if walked, else 0     (MCCFR; Lanctot et al. 2009, DN19 Eq. 6)
     child     if walked, else probe (probing; Gibson et al. 2012, Algorithm 1 lines 36-41)
 
-and its regret (action - sum of strategy x action) / q. The opponent's and chance's probabilities cancel, because they are
-drawn on-policy. What a traversal found stays in the list, for `absorb` to add to tables.
+and its regret (action - sum of strategy x action) / q. The opponent's and chance's probabilities cancel, because they
+are drawn on-policy. What a traversal found stays in the list, for `absorb` to add to tables.
 
 In a game of several rounds that forget each other (Bluff), each round is traversed from its own start, as if it were
-reached, and the value of what follows a round is one on-policy roll-out. Gibson et al. do not say how they go on; walking
-the next round from every end of this one would visit its infosets thousands of times a traversal.
+reached, and the value of what follows a round is one on-policy roll-out. Gibson et al. do not say how they go on;
+walking the next round from every end of this one would visit its infosets thousands of times a traversal.
 """
 
 from typing import NamedTuple
@@ -106,7 +107,7 @@ def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_lengt
 def _draw_deal(deal_range: Int64, deal_cumulative: Float, subgame: int, dice: UInt64, tape: Float) -> int:
     start, end = deal_range[subgame, 0], deal_range[subgame, 1]
     if deal_range[subgame, 2]:
-        return start + choose_index(dice, tape, end - start)
+        return int(start + choose_index(dice, tape, end - start))
     u = draw(dice, tape)
     low, high = start, end - 1
     while low < high:  # the first deal whose cumulative probability exceeds u
@@ -116,13 +117,13 @@ def _draw_deal(deal_range: Int64, deal_cumulative: Float, subgame: int, dice: UI
         else:
             low = middle + 1
     note(dice, tape, deal_cumulative[low - 1] if low > start else 0.0, deal_cumulative[low])
-    return low
+    return int(low)
 
 
 @inlined
 def _following(continuation: Int32, stage: int, payoff: float) -> int:
     """Return the subgame that comes after a round with this payoff to player 0, or -1 when the game is over."""
-    return -1 if continuation.shape[0] == 1 else continuation[stage, 0 if payoff > 0.0 else 1]
+    return -1 if continuation.shape[0] == 1 else int(continuation[stage, 0 if payoff > 0.0 else 1])
 
 
 @inlined
@@ -132,7 +133,7 @@ def _payoff(
     """Return the payoff to player 0 at a terminal node."""
     row = node * NODE_WIDTH
     cell = deals[deal * deal_width + U(3) * U(nodes[row + STAGE]) + U(2)]
-    return amounts[node * AMOUNT_WIDTH + AMOUNT] * matrices[U(nodes[row + MATRIX]) + U(cell)]
+    return float(amounts[node * AMOUNT_WIDTH + AMOUNT] * matrices[U(nodes[row + MATRIX]) + U(cell)])
 
 
 @inlined
@@ -164,7 +165,12 @@ def _probe(
     while rolling:
         ends[2] += 1
         row = node * NODE_WIDTH
-        kind, stage, first, count = nodes[row + KIND], nodes[row + STAGE], U(nodes[row + FIRST_CHILD]), nodes[row + CHILDREN]
+        kind, stage, first, count = (
+            nodes[row + KIND],
+            nodes[row + STAGE],
+            U(nodes[row + FIRST_CHILD]),
+            nodes[row + CHILDREN],
+        )
         if kind == TERMINAL:
             payoff = _payoff(nodes, amounts, matrices, deals, deal_width, node, deal)
             following = _following(continuation, stage, payoff)
@@ -191,9 +197,9 @@ def _append(
     floats: Float,
     end: np.uint64,
     node: np.uint64,
-    parent: int,
+    parent: int | np.uint64,
     deal: np.uint64,
-    slot: int,
+    slot: int | np.uint64,
     weight: float,
     sample_reach: float,
     own_reach: float,
@@ -245,7 +251,12 @@ def walk(
         here, numbers = at * INT_WIDTH, at * FLOAT_WIDTH
         node, deal = U(ints[here + NODE]), U(ints[here + DEAL])
         row = node * NODE_WIDTH
-        kind, stage, count, first = nodes[row + KIND], nodes[row + STAGE], U(nodes[row + CHILDREN]), U(nodes[row + FIRST_CHILD])
+        kind, stage, count, first = (
+            nodes[row + KIND],
+            nodes[row + STAGE],
+            U(nodes[row + CHILDREN]),
+            U(nodes[row + FIRST_CHILD]),
+        )
         reach, own_reach = floats[numbers + SAMPLE_REACH], floats[numbers + OWN_REACH]
         following, goes_on = first, True  # the one child that is walked, where the traverser has no say
         if kind == CHANCE:

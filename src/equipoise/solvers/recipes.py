@@ -21,8 +21,11 @@ from equipoise.trees.treeplex import Float
 class Solver(Protocol):
     """What every algorithm offers: run, give the strategy found so far, save and restore."""
 
-    form: SequenceForm | LargeForm
     iteration: int
+
+    @property
+    def form(self) -> SequenceForm | LargeForm:
+        """Return the compiled game."""
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a run is cut into calls makes no difference to its result."""
@@ -95,7 +98,7 @@ def _converted(recipe: str, name: str, value: object, default: object) -> object
         converted = type(default)(value)  # type: ignore[call-arg]
     except (TypeError, ValueError):
         raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give a number like {default}") from None
-    if name in ("batch", "k") and converted < 1:
+    if name in ("batch", "k") and int(str(converted)) < 1:
         raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give a number of at least 1")
     return converted
 

@@ -5,11 +5,12 @@ One iteration, for each player in turn (alternating) or for both at once (simult
 1. b traversals at a frozen strategy, by the scheme (DN19 Eq. 12: mini-batch);
 2. their regrets, summed by infoset and divided by b, update the regret sums under the rule: once per infoset and
    iteration, so that MCCFR+ clips the sum of the batch and not its parts (DN19 Eq. 14);
-3. the average strategy grows on the way: at the opponent's infosets (``stochastic``, Gibson et al. 2012 line 27) or at the
-   traverser's own (``own_reach``, DN19 Algorithm 3).
+3. the average strategy grows on the way: at the opponent's infosets (``stochastic``, Gibson et al. 2012 line 27) or at
+the traverser's own (``own_reach``, DN19 Algorithm 3).
 
-Strategies are never stored: regret matching happens where a traversal passes. Each traversal has its own stream of random
-numbers, and additions keep the order of traversals, so the result depends on the seed and not on the number of threads.
+Strategies are never stored: regret matching happens where a traversal passes. Each traversal has its own stream of
+random numbers, and additions keep the order of traversals, so the result depends on the seed and not on the number of
+threads.
 """
 
 from typing import Literal

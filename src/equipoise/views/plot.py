@@ -49,7 +49,7 @@ def plot_sweep(
         start = max(curve[0][0] for curve in seeds)
         end = min(curve[-1][0] for curve in seeds)
         x = np.array(sorted({point[0] for curve in seeds for point in curve if start <= point[0] <= end}))
-        levels = np.array([np.interp(x, *zip(*curve, strict=True)) for curve in seeds])
+        levels = np.array([np.interp(x, *np.array(curve).T) for curve in seeds])
         axes.plot(x, levels.mean(axis=0), label=label, color=colour, linewidth=1.8)
         if len(seeds) > 1:
             axes.fill_between(x, levels.min(axis=0), levels.max(axis=0), color=colour, alpha=0.2, linewidth=0)
