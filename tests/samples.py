@@ -26,9 +26,12 @@ from equipoise.sampling.traversal import (
     ENTRY,
     FLOAT_WIDTH,
     INT_WIDTH,
+    OPPONENT,
     OWN,
-    OWN_REACH_AVERAGING,
+    OWN_REACH,
     ROLE,
+    SAMPLE_REACH,
+    START,
     STOCHASTIC,
     Visits,
     absorb,
@@ -176,7 +179,21 @@ def _advance(tape, used):
 
 @numba.njit(error_model="numpy")
 def _weigh(
-    tree, deal_width, plan, scores, traverser, visits, rule, limit, regret, average, own, visited, marks, touched
+    tree,
+    deal_width,
+    plan,
+    scores,
+    traverser,
+    subgame,
+    visits,
+    rule,
+    limit,
+    regret,
+    average,
+    own,
+    visited,
+    marks,
+    touched,
 ):
     """Add every sample's findings times its probability to the tables; return the number of samples and their sum.
 
@@ -280,18 +297,17 @@ class Row(NamedTuple):
     own_reach: float
 
 
-def rows_of(visits: Visits) -> list[Row]:
-    """Return the decisions of the last traversal, in the order in which it came to them."""
-    rows = []
+def rows_of(visits: Visits) -> Iterator[Row]:
+    """Yield the decisions of the last traversal, in the order in which it came to them."""
     for position in range(int(visits.ends[0, 0])):
-        ints = visits.ints[0, position * int(INT_WIDTH) :][: int(INT_WIDTH)]
-        floats = visits.floats[0, position * int(FLOAT_WIDTH) :][: int(FLOAT_WIDTH)]
-        role, start, entry, count = ints[4:8].tolist()
-        if role:
+        ints = visits.ints[0, position * int(INT_WIDTH) :]
+        floats = visits.floats[0, position * int(FLOAT_WIDTH) :]
+        role, start, entry, count = (int(ints[column]) for column in (ROLE, START, ENTRY, ACTIONS))
+        if role in (OWN, OPPONENT):
             strategy = visits.buffer[0, start : start + count].copy()
             regrets = visits.buffer[0, start + count : start + 2 * count].copy() if role == OWN else np.zeros(0)
-            rows.append(Row(role == OWN, entry, strategy, regrets, float(floats[2]), float(floats[3])))
-    return rows
+            sample_reach, own_reach = float(floats[SAMPLE_REACH]), float(floats[OWN_REACH])
+            yield Row(role == OWN, entry, strategy, regrets, sample_reach, own_reach)
 
 
 def every_sample(
@@ -304,7 +320,7 @@ def every_sample(
     while going:
         _traverse(tree, width, plan, regrets, traverser, 0, visits)
         used = int(visits.dice[0, 1])
-        yield _probability(visits.tape[0], used), rows_of(visits), visits.tape[0, :used].copy()
+        yield _probability(visits.tape[0], used), list(rows_of(visits)), visits.tape[0, :used].copy()
         going = _advance(visits.tape[0], used)
 
 
@@ -315,7 +331,7 @@ class Streams:
         self._game, self._plan, self._seed = game, plan_of(game, scheme), seed
         self._visits = make_visits(game.sampled.tree, 1)
 
-    def rows(self, regrets: np.ndarray, player: int, iteration: int, traversal: int, subgame: int = 0) -> list[Row]:
+    def rows(self, regrets: np.ndarray, player: int, iteration: int, traversal: int, subgame: int = 0) -> Iterator[Row]:
         """Return the decisions that a traversal of an iteration visits."""
         sampled = self._game.sampled
         stream = traversal * sampled.tree.roots.size + subgame

@@ -308,12 +308,14 @@ def _judge_d2(results: Results) -> list[Finding]:
     ]
     for label in ("k = 3", "k = 5"):
         share = 100 * nodes[label] / nodes["k = max"]
+        # No infoset of NLLH(5) has more than five actions: there k = 5 is k = max, and can save nothing.
+        same = results[label][0][-1]["exploitability"] == results["k = max"][0][-1]["exploitability"]
         findings.append(
             Finding(
-                what=f"{label} against k = max, with {share:.0f} % of its nodes",
+                what=f"{label} against k = max, with {share:.0f} % of its nodes" + (" (the same runs)" if same else ""),
                 paper="a similar trend, with less memory",
                 ours=f"{shown[label]} against {shown['k = max']}",
-                holds=level[label] < 1.5 * best and share < 100,
+                holds=level[label] < 1.5 * best and (share < 100 or same),
             )
         )
     return findings
