@@ -1,8 +1,8 @@
 """The sampling traversal one sample at a time: by its stream of random numbers, or all samples there are, enumerated.
 
-A traversal reads its draws from a tape and notes, for each, the interval of draws that leads to the same choice. So the
-samples are counted like an odometer: the last draw that is not yet in its last interval moves on to the next one, and all
-draws after it start again. A sample's probability is the product of its intervals' lengths.
+A traversal reads its draws from a tape and notes, for each, the interval of draws that leads to the same choice. So
+samples are counted like an odometer: the last draw that is not yet in its last interval moves on to the next one, and
+all draws after it start again. A sample's probability is the product of its intervals' lengths.
 
 The kernels here are not cached on disk: Numba's cache does not notice when functions that a kernel calls have changed.
 """
@@ -313,7 +313,7 @@ def rows_of(visits: Visits) -> Iterator[Row]:
 def every_sample(
     game: Prepared, scheme: Scheme, regrets: np.ndarray, traverser: int
 ) -> Iterator[tuple[float, list[Row], np.ndarray]]:
-    """Yield each sample: its probability, the decisions that it visits, and its tape (draw, low, high of each choice)."""
+    """Yield each sample: its probability, the decisions that it visits, and its tape (draw, low, high a choice)."""
     visits, plan = make_visits(game.sampled.tree, 1, tape_length=TAPE_LENGTH), plan_of(game, scheme)
     tree, width = game.sampled.tree, game.sampled.deal_width
     going = True

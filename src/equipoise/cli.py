@@ -308,7 +308,7 @@ def reproduce(
 
 @app.command
 def bench(
-    suite: Annotated[Literal["tabular"], Parameter(help="What to measure.")] = "tabular",
+    suite: Annotated[Literal["tabular", "sampling"], Parameter(help="What to measure.")] = "tabular",
     /,
     *,
     rounds: Annotated[int, Parameter(help="How often each measurement is repeated; medians are shown.")] = 5,
@@ -316,7 +316,7 @@ def bench(
 ) -> None:
     """Measure our speed beside OpenSpiel's and LiteEFG's, in one run on one core."""
     from equipoise.bench import SUITES
-    from equipoise.bench.tabular import format_rows
+    from equipoise.bench.measure import format_rows
 
     rows = SUITES[suite](rounds=rounds, report=_note)
     if json:

@@ -1,4 +1,5 @@
-"""Sampled methods reach the levels that they should, uniform play and a biased estimator do not. Exploitability in chips."""
+"""Sampled methods reach the levels that they should; uniform play and a biased estimator do not. Levels are
+exploitability in chips."""
 
 from functools import cache
 
@@ -47,27 +48,22 @@ def test_leduc_after_300_000_traversals_of_each_player(scheme, level, tree, seed
     assert exploitability(solver) < level
 
 
-# Levels of independent prototypes, mini-batch MCCFR+ with b = 500, simultaneous updates and linear averaging, at iteration
-# 200 and 1000. They draw board cards where they come to them, as a tree of histories does. A public tree's traversal deals
-# one board for all that it walks: the same on average, with less noise where all actions are walked.
+# Levels of independent prototypes: mini-batch MCCFR+ with b = 500, simultaneous updates and linear averaging. They drew
+# board cards where they came to them, as the tree of histories does. On a public tree one board is dealt for all that a
+# traversal walks: the same on average, and the less noisy the more actions are walked.
 @pytest.mark.parametrize("averaging", ["stochastic", "own_reach"])
-@pytest.mark.parametrize(
-    ("tree", "k", "at_200", "at_1000"),
-    [
-        ("histories", 3, 0.159, 0.065),
-        ("histories", 0, 0.089, 0.035),
-        ("public", 3, 0.159, 0.065),
-        ("public", 0, 0.069, 0.027),
-    ],
-)
+@pytest.mark.parametrize("tree", ["histories", "public"])
+@pytest.mark.parametrize(("k", "at_200", "at_1000"), [(3, 0.159, 0.065), (0, 0.089, 0.035)])
 def test_no_limit_leduc_by_mini_batches(tree, k, at_200, at_1000, averaging):
     game = prepared("nl_leduc(stack=5)", tree)
     options = {"batch": 500, "updates": "simultaneous", "averaging": averaging}
     solver = SampledCFR(game.form, game.sampled, Robust(k=k), CFRPlus(), **options)
-    solver.run(200)
-    assert exploitability(solver) == pytest.approx(at_200, rel=0.15)
-    solver.run(800)
-    assert exploitability(solver) == pytest.approx(at_1000, rel=0.15)
+    for iterations, level in ((200, at_200), (800, at_1000)):
+        solver.run(iterations)
+        found = exploitability(solver)
+        assert 0.7 * level < found < 1.15 * level
+        if tree == "histories":
+            assert found == pytest.approx(level, rel=0.15)
     assert of_uniform_play("nl_leduc(stack=5)") > 1.0
 
 

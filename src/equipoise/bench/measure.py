@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -43,6 +44,7 @@ class Unit:
 
 
 ITERATIONS_PER_SECOND = Unit(name="iterations/s", rate=True)
+MILLION_NODES_PER_SECOND = Unit(name="million nodes/s", rate=True, scale=1e-6)
 MILLISECONDS = Unit(name="ms", rate=False, scale=1e3)
 WALL_SECONDS = Unit(name="s", rate=False)
 MEBIBYTES = Unit(name="MiB", rate=False)
@@ -72,12 +74,14 @@ class Row:
     """One line of a suite: the work, what was measured of everyone, and what was required of us.
 
     ``required`` gives by peer how many times as good as the peer we must be; ``limit`` is a bound on our own number.
+    Where ``threads`` is more than one, all cores are open on purpose.
     """
 
     work: str
     unit: Unit
     samples: Mapping[str, tuple[float, ...]]
     one_core: bool
+    threads: int = 1
     required: Mapping[str, float] = field(default_factory=dict)
     limit: float | None = None
     notes: tuple[str, ...] = ()
@@ -135,6 +139,7 @@ class Row:
             "limit": self.limit,
             "passed": self.passed,
             "one_core": self.one_core,
+            "threads": self.threads,
             "notes": list(self.notes),
             "samples": {name: list(values) for name, values in self.samples.items()},
         }
@@ -152,6 +157,13 @@ def one_core() -> Iterator[bool]:
         yield True
     finally:
         os.sched_setaffinity(0, before)
+
+
+def open_cores() -> int:
+    """Return how many cores this thread may use now."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def calibrated(run: Callable[[int], float], *, seconds: float = SECONDS, clock: Clock = time.perf_counter) -> int:
@@ -191,6 +203,31 @@ def take_turns(
     return {name: tuple(values) for name, values in samples.items()}
 
 
+class Suite:
+    """What all rows of a suite share."""
+
+    def __init__(self, *, rounds: int, report: Report, one_core: bool, folder: Path) -> None:
+        self.rounds = rounds
+        self.report = report
+        self.one_core = one_core
+        self.folder = folder
+
+    def take_turns(
+        self, work: str, contenders: Sequence[Contender], unit: Unit, *, seconds: float = SECONDS
+    ) -> Samples:
+        """Measure each contender once a round."""
+        return take_turns(contenders, unit, work=work, rounds=self.rounds, report=self.report, seconds=seconds)
+
+    def compare(self, what: str, ours: float, name: str, theirs: float, tolerance: float) -> None:
+        """Report two numbers that must be the same, and end the benchmark when they are not."""
+        difference = abs(ours - theirs)
+        self.report(f"{what}: {OURS} {ours:.9f}, {name} {theirs:.9f}, difference {difference:.1e}")
+        if not difference <= tolerance:
+            raise EquipoiseError(
+                f"{what}: {OURS} has {ours} and {name} has {theirs}; timing different work means nothing"
+            )
+
+
 def run_program(command: Sequence[str], *, clock: Clock = time.perf_counter) -> tuple[float, str]:
     """Run a program to its end and return its wall seconds, start included, and what it printed."""
     started = clock()
@@ -227,7 +264,7 @@ def format_rows(rows: Sequence[Row]) -> str:
     lines = ["  ".join(_aligned(line, widths)).rstrip() for line in table]
     lines.insert(1, "  ".join("-" * width for width in widths))
     lines += [f"{row.work}: {note}" for row in rows for note in (*row.notes, *_doubts(row))]
-    if not all(row.one_core for row in rows):
+    if not all(row.one_core or row.threads > 1 for row in rows):
         lines.append("this system cannot keep a program on one core: all cores were open to everyone")
     return "\n".join(lines)
 

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from equipoise.bench.goal import solve_to
 from equipoise.bench.measure import (
@@ -24,25 +23,21 @@ from equipoise.bench.measure import (
     Contender,
     Report,
     Row,
-    Samples,
+    Suite,
     Unit,
-    format_rows,
     readable,
     repeating,
     run_program,
-    take_turns,
 )
 from equipoise.bench.measure import one_core as pinned_to_one_core
-from equipoise.bench.peers import LITE_EFG, OPEN_SPIEL, LiteEFGCFRPlus, OpenSpielCFRPlus, import_peer
+from equipoise.bench.peers import LITE_EFG, OPEN_SPIEL, LiteEFGCFRPlus, OpenSpielCFRPlus, import_peer, in_open_spiel
 from equipoise.errors import EquipoiseError
-from equipoise.games import Game, load_game
+from equipoise.games import load_game
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.regret.rules import CFRPlus
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import Engine, compile_game
-
-__all__ = ["Row", "format_rows", "tabular"]
 
 LEDUC, NL_LEDUC, LIARS_DICE = "leduc_poker", "nl_leduc(stack=5)", "bluff(dice=1x1)"
 COMPARED_AFTER = 10  # iterations
@@ -80,20 +75,14 @@ def tabular(*, rounds: int = 5, report: Report) -> list[Row]:
         ]
 
 
-class _Suite:
-    """What all rows share."""
-
-    def __init__(self, *, rounds: int, report: Report, one_core: bool, folder: Path) -> None:
-        self.rounds = rounds
-        self.report = report
-        self.one_core = one_core
-        self.folder = folder
+class _Suite(Suite):
+    """The rows."""
 
     def iterations(self, text: str, engine: Engine, required: dict[str, float], *, tolerance: float = EXACT) -> Row:
         """Measure CFR+ iterations a second on a game."""
         work = f"CFR+, {text}, {engine} engine"
         form = compile_game(load_game(text), engine)
-        spiel = _in_open_spiel(form.game)
+        spiel = in_open_spiel(form.game)
         solver, open_spiel = FullWidthCFR(form, CFRPlus()), OpenSpielCFRPlus(spiel)
         lite = LiteEFGCFRPlus(spiel, self.folder)
         self._same_algorithm(work, solver, open_spiel, lite, tolerance)
@@ -102,7 +91,7 @@ class _Suite:
             Contender(name=OPEN_SPIEL, run=repeating(open_spiel.iterate)),
             Contender(name=LITE_EFG, run=repeating(lite.iterate)),
         ]
-        samples = self._take_turns(work, contenders, ITERATIONS_PER_SECOND)
+        samples = self.take_turns(work, contenders, ITERATIONS_PER_SECOND)
         return Row(work=work, unit=ITERATIONS_PER_SECOND, samples=samples, required=required, one_core=self.one_core)
 
     def nash_conv(self, text: str, required: dict[str, float]) -> list[Row]:
@@ -114,7 +103,7 @@ class _Suite:
         pyspiel = import_peer("pyspiel")
         work = f"nash_conv, {text}"
         form = compile_game(load_game(text))
-        spiel = _in_open_spiel(form.game)
+        spiel = in_open_spiel(form.game)
         solver, theirs = FullWidthCFR(form, CFRPlus()), OpenSpielCFRPlus(spiel)
         solver.run(COMPARED_AFTER)
         repeating(theirs.iterate)(COMPARED_AFTER)
@@ -144,14 +133,14 @@ class _Suite:
             (f"{OPEN_SPIEL}, trees kept", open_spiel_kept),
             (LITE_EFG, lite.nash_conv),
         ):
-            self._compare(f"{work} of the same policy", ours(), name, call(), EXACT)
+            self.compare(f"{work} of the same policy", ours(), name, call(), EXACT)
         rows = []
         for suffix, peers, least in (
             ("", {OPEN_SPIEL: open_spiel, LITE_EFG: lite.nash_conv}, required),
             (", OpenSpiel's trees kept", {OPEN_SPIEL: open_spiel_kept}, {}),
         ):
             contenders = [Contender(name=name, run=repeating(call)) for name, call in {OURS: ours, **peers}.items()]
-            samples = self._take_turns(work + suffix, contenders, MILLISECONDS)
+            samples = self.take_turns(work + suffix, contenders, MILLISECONDS)
             rows.append(
                 Row(work=work + suffix, unit=MILLISECONDS, samples=samples, required=least, one_core=self.one_core)
             )
@@ -213,28 +202,11 @@ class _Suite:
         if tolerance > EXACT:
             policies = import_peer("open_spiel.python.policy")
             same = policies.python_policy_to_pyspiel_policy(policy_from_strategies(form, average).to_open_spiel())
-            self._compare(f"{what}, of our average", ours, OPEN_SPIEL, nash_conv(spiel, same), EXACT)
+            self.compare(f"{what}, of our average", ours, OPEN_SPIEL, nash_conv(spiel, same), EXACT)
         theirs = nash_conv(spiel, open_spiel.solver.average_policy())
-        self._compare(f"{what}, averages", ours, OPEN_SPIEL, theirs, tolerance)
+        self.compare(f"{what}, averages", ours, OPEN_SPIEL, theirs, tolerance)
         current = evaluator.best_responses(solver.strategy).nash_conv
-        self._compare(f"{what}, current strategies", current, LITE_EFG, lite.nash_conv(), tolerance)
-
-    def _compare(self, what: str, ours: float, name: str, theirs: float, tolerance: float) -> None:
-        """Report two numbers that must be the same, and end the benchmark when they are not."""
-        difference = abs(ours - theirs)
-        self.report(f"{what}: {OURS} {ours:.9f}, {name} {theirs:.9f}, difference {difference:.1e}")
-        if not difference <= tolerance:
-            raise EquipoiseError(
-                f"{what}: {OURS} has {ours} and {name} has {theirs}; timing different work means nothing"
-            )
-
-    def _take_turns(self, work: str, contenders: list[Contender], unit: Unit) -> Samples:
-        return take_turns(contenders, unit, work=work, rounds=self.rounds, report=self.report)
-
-
-def _in_open_spiel(game: Game) -> Any:
-    """Return the same game in OpenSpiel."""
-    return import_peer("pyspiel").load_game(game.open_spiel_name())
+        self.compare(f"{what}, current strategies", current, LITE_EFG, lite.nash_conv(), tolerance)
 
 
 def _running(solver: FullWidthCFR) -> Callable[[int], float]:

@@ -277,10 +277,10 @@ def test_different_answers_are_not_timed(tmp_path, theirs, same):
     lines: list[str] = []
     suite = tabular._Suite(rounds=1, report=lines.append, one_core=True, folder=tmp_path)
     if same:
-        suite._compare("nash_conv", 0.5, "peer", theirs, tabular.EXACT)
+        suite.compare("nash_conv", 0.5, "peer", theirs, tabular.EXACT)
     else:
         with pytest.raises(EquipoiseError, match="different work"):
-            suite._compare("nash_conv", 0.5, "peer", theirs, tabular.EXACT)
+            suite.compare("nash_conv", 0.5, "peer", theirs, tabular.EXACT)
     assert "difference" in lines[0]  # shown either way
 
 

@@ -1,0 +1,125 @@
+"""The ledger: sweeps that are interrupted and resumed, judgements that can fail, the page."""
+
+import json
+
+import pytest
+
+from equipoise import EquipoiseError
+from equipoise.experiments.claims import CLAIMS, Finding, verdict
+from equipoise.experiments.ledger import reproduce, write_page
+from equipoise.experiments.sweep import Setting, Sweep
+
+
+def history(*levels, **more):
+    return [
+        {
+            "iteration": n + 1,
+            "solving_seconds": n + 1.0,
+            "seconds": n + 1.0,
+            "exploitability": level,
+            "nodes_touched": 9,
+            **more,
+        }
+        for n, level in enumerate(levels)
+    ]
+
+
+def holds(claim, results):
+    return [finding.holds for finding in CLAIMS[claim].judge(results)]
+
+
+def test_every_claim_of_the_issue_is_declared_with_a_quick_version():
+    assert set(CLAIMS) == {"G1", "G2", "G3", "D1", "D2", "D11"}
+    for claim in CLAIMS.values():
+        assert claim.quick.settings and claim.full.settings and claim.figures
+        slugs = [setting.slug for setting in claim.full.settings]
+        assert len(set(slugs)) == len(slugs)
+
+
+def test_g1_fails_when_probing_does_not_reduce_the_variance():
+    def results(plain, probed):
+        return {"Goofspiel": [[{"variance_mccfr": plain, "variance_probing": probed}] * 3]}
+
+    assert holds("G1", results(0.295, 0.133)) == [True, True, True]
+    assert holds("G1", results(0.295, 0.290)) == [True, False, False]
+
+
+def test_g2_and_g3_compare_at_equal_time():
+    slow = {"Goofspiel: MCCFR": [history(0.4, 0.3, 0.2, 0.1)], "Goofspiel: probing": [history(0.3, 0.09, 0.05, 0.04)]}
+    assert holds("G2", slow) == [True]
+    assert holds("G3", slow) == [True]
+    equal = {"Goofspiel: MCCFR": slow["Goofspiel: MCCFR"], "Goofspiel: probing": slow["Goofspiel: MCCFR"]}
+    assert holds("G2", equal) == [False]
+    assert holds("G3", equal) == [False]
+
+
+def test_d1_needs_larger_batches_to_be_better_and_the_last_two_to_be_close():
+    def results(*levels):
+        return {f"b = {n}": [history(level)] for n, level in enumerate(levels)}
+
+    assert holds("D1", results(0.9, 0.1, 0.03, 0.029)) == [True, True]
+    assert holds("D1", results(0.1, 0.9, 0.03, 0.029)) == [False, True]
+    assert holds("D1", results(0.9, 0.1, 0.05, 0.02)) == [True, False]
+
+
+def test_d2_and_d11_compare_schemes():
+    level = {"outcome": 0.2, "k = 1": 0.12, "k = 3": 0.03, "k = 5": 0.03, "k = max": 0.025}
+    results = {label: [history(value)] for label, value in level.items()}
+    for label in ("k = 3", "k = 5"):
+        results[label][0][-1]["nodes_touched"] = 5
+    assert holds("D2", results) == [True, True, True, True]
+    results["k = 1"] = [history(0.3)]
+    results["outcome"] = [history(0.05)]
+    assert holds("D2", results) == [False, False, True, True]
+
+
+def test_verdicts():
+    def found(*flags):
+        return [Finding(what="", paper="", ours="", holds=flag) for flag in flags]
+
+    assert verdict(found(True, True)) == "reproduced"
+    assert verdict(found(True, False)) == "partly reproduced"
+    assert verdict(found(False, False)) == "not reproduced"
+
+
+def test_a_sweep_runs_what_is_missing_and_only_that(tmp_path):
+    settings = tuple(
+        Setting(label=name, game="kuhn_poker", algorithm=name, iterations=30) for name in ("es-mccfr", "cfr+")
+    )
+    sweep = Sweep(settings=settings, seeds=2, scale="tiny")
+    said = []
+    first = sweep.run(tmp_path, said.append)
+    assert [len(histories) for histories in first.values()] == [2, 2]
+    assert first["es-mccfr"][0] != first["es-mccfr"][1]  # other seeds, other samples
+    assert first["cfr+"][0][-1]["exploitability"] < 0.05
+    again = sweep.run(tmp_path, said.append)
+    assert again == first
+    assert "4 runs, 4 of them done before" in said[-1]
+
+
+def test_reproduce_writes_numbers_figures_and_the_page(tmp_path, monkeypatch):
+    claim = CLAIMS["D11"]
+    tiny = Sweep(
+        settings=tuple(
+            Setting(label=s.label, game="kuhn_poker", algorithm=s.algorithm, parameters=s.parameters, iterations=20)
+            for s in claim.quick.settings
+        ),
+        seeds=1,
+        scale="tiny",
+    )
+    monkeypatch.setitem(CLAIMS, "D11", type(claim)(**{**vars(claim), "quick": tiny}))
+    outcome = reproduce("D11", quick=True, folder=tmp_path / "data", report=lambda text: None)
+    assert outcome["verdict"] in ("reproduced", "partly reproduced", "not reproduced")
+    saved = json.loads((tmp_path / "data" / "D11-quick.json").read_text())
+    assert saved["settings"][0]["histories"][0][-1]["iteration"] == 20
+    assert (tmp_path / "data" / "D11-quick.png").read_bytes().startswith(b"\x89PNG")
+    write_page(tmp_path / "data", tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text()
+    assert "## D11" in page and "data/D11-quick.png" in page and outcome["verdict"] in page
+
+
+def test_unknown_claims_and_empty_folders_are_refused(tmp_path):
+    with pytest.raises(EquipoiseError, match="unknown claim 'D12'"):
+        reproduce("D12", quick=True, folder=tmp_path, report=print)
+    with pytest.raises(EquipoiseError, match="no outcomes yet"):
+        write_page(tmp_path, tmp_path / "page.md")
