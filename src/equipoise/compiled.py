@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import prange
 
-__all__ = ["inlined", "kernel", "kernel_pair", "prange", "set_threads"]
+__all__ = ["calling_pairs", "inlined", "kernel", "kernel_pair", "prange", "set_threads"]
 
 # Without Numba's run-time memory manager a kernel cannot make arrays, and does not count references to those it is
 # given: counting is atomic, and costs more than the arithmetic of a small node.
@@ -35,17 +35,30 @@ def kernel_pair(function: F) -> tuple[F, F]:
 
     The body must not make arrays: its callers own all buffers.
     """
-    # Numba's on-disk cache is keyed by the qualified name but not by the compile options, so the twin needs a name of
-    # its own; without it the serial build would be loaded in place of the parallel one.
-    twin = types.FunctionType(
-        function.__code__,
-        function.__globals__,
-        f"{function.__name__}_parallel",
-    )
-    twin.__qualname__ = f"{function.__qualname__}_parallel"
-    twin.__module__ = function.__module__
-    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", **_UNCOUNTED}
-    return cast(F, numba.njit(**options)(function)), cast(F, numba.njit(parallel=True, **options)(twin))
+    return _uncounted(_clone(function, "serial", {})), _uncounted(_clone(function, "parallel", {}), parallel=True)
+
+
+def calling_pairs(function: F, **pairs: tuple[Callable[..., Any], Callable[..., Any]]) -> tuple[F, F]:
+    """Compile one body twice: calling the serial, then the parallel halves of kernel pairs, by their names in it."""
+    serial, parallel = ({name: pair[half] for name, pair in pairs.items()} for half in range(2))
+    return _uncounted(_clone(function, "serial", serial)), _uncounted(_clone(function, "parallel", parallel))
+
+
+def _uncounted(function: F, **options: bool) -> F:
+    every: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", **_UNCOUNTED, **options}
+    return cast(F, numba.njit(**every)(function))
+
+
+def _clone(function: F, suffix: str, names: dict[str, Any]) -> F:
+    """Return a copy of a function under another name, with other meanings for some global names.
+
+    Numba's on-disk cache is keyed by the qualified name, not by compile options or by what global names mean: without
+    names of their own, one build would be loaded in place of the other.
+    """
+    copy = types.FunctionType(function.__code__, {**function.__globals__, **names}, f"{function.__name__}_{suffix}")
+    copy.__qualname__ = f"{function.__qualname__}_{suffix}"
+    copy.__module__ = function.__module__
+    return cast(F, copy)
 
 
 def set_threads(count: int) -> int:

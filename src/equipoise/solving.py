@@ -156,7 +156,9 @@ def resume(
 
 def _make_solver(game: Game, config: Mapping[str, Any]) -> Solver:
     setup = Setup(game=game, engine=config["engine"], seed=config["seed"], threads=set_threads(config["threads"]))
-    return find_recipe(config["algorithm"]).make(setup, config["parameters"])
+    recipe = find_recipe(config["algorithm"])
+    # Runs made before a parameter existed get its default.
+    return recipe.make(setup, {**recipe.parameters, **config["parameters"]})
 
 
 def _run(

@@ -125,7 +125,7 @@ def test_plot_and_exports(run, kuhn, tmp_path):
     [
         (["solve", "leduk_poker"], "did you mean 'leduc_poker'?"),
         (["solve", "leduc_poker", "--algorithm", "crf+"], "did you mean 'cfr+'?"),
-        (["solve", "nl_leduc(stack=0)"], "whole number from 1 to 60"),
+        (["solve", "nl_leduc(stack=0)"], "whole number from 1 to 30"),
         (["solve", "nl_leduc(stak=5)"], "did you mean 'stack'?"),
         (["solve", "nl_leduc(5)"], "name=value"),
         (["solve", "leduc_poker", "--iterations", "many"], "--iterations"),

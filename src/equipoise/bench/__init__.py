@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from equipoise.bench import tabular
+from equipoise.bench import sampling, tabular
 from equipoise.bench.measure import Row
 
-SUITES: dict[str, Callable[..., list[Row]]] = {"tabular": tabular.tabular}
+SUITES: dict[str, Callable[..., list[Row]]] = {"tabular": tabular.tabular, "sampling": sampling.sampling}

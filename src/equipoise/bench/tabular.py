@@ -24,7 +24,6 @@ from equipoise.bench.measure import (
     Report,
     Row,
     Suite,
-    Unit,
     readable,
     repeating,
     run_program,

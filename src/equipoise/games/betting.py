@@ -37,6 +37,9 @@ class BettingRules:
             raise EquipoiseError(f"blinds {self.blinds} must not be negative, and one must be at least 1 chip")
         if self.stack is not None and self.stack < max(self.blinds):
             raise EquipoiseError(f"a stack of {self.stack} chips is less than the blind or ante of {max(self.blinds)}")
+        opener = self.rounds[0].first_player
+        if self.blinds[opener] > self.blinds[1 - opener]:
+            raise EquipoiseError(f"player {opener} opens, and so must have the smaller of the blinds {self.blinds}")
         if self.stack is None and any(betting.bet_size is None for betting in self.rounds):
             raise EquipoiseError("a no-limit game needs a stack: give stack=N")
 

@@ -95,7 +95,7 @@ CATALOGUE: dict[str, Entry] = {
             source="Double Neural CFR 2019, 2020",
             parameters=(
                 Parameter(
-                    name="stack", default="5", meaning="chips a player, ante of 1 included", read=_integer(1, 60)
+                    name="stack", default="5", meaning="chips a player, ante of 1 included", read=_integer(1, 30)
                 ),
             ),
             make=lambda stack: poker.nl_leduc(stack),

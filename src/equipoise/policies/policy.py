@@ -10,7 +10,6 @@ File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` withou
 """
 
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -112,9 +111,13 @@ def load_policy(path: str | Path) -> Policy:
             )
     except FileNotFoundError:
         raise EquipoiseError(f"{path}: there is no such policy file") from None
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except EquipoiseError:
+        raise
+    except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
         raise EquipoiseError(f"{path} is damaged or not a policy file ({error})") from None
-    if len(policy.keys) != len(policy.players) or policy.first_action[-1] != len(policy.probabilities):
+    counts = [len(names) for names in policy.action_names]
+    parts_fit = len(policy.keys) == len(policy.players) == len(counts) == len(policy.first_action) - 1
+    if not parts_fit or np.diff(policy.first_action).tolist() != counts or sum(counts) != len(policy.probabilities):
         raise EquipoiseError(f"{path} is damaged: its parts do not fit each other")
     return policy
 
@@ -160,7 +163,7 @@ def strategies_from_policy(form: SequenceForm, policy: Policy) -> tuple[Float, F
                     f"the policy (of {policy.game}) does not fit {form.game.name}: "
                     f"it has no '{key}' with {len(mine)} actions"
                 )
-            if abs(probabilities.sum() - 1.0) > 1e-6 or probabilities.min() < 0.0:
+            if not (abs(probabilities.sum() - 1.0) <= 1e-6 and probabilities.min() >= 0.0):
                 raise EquipoiseError(f"the policy's probabilities at '{key}' are not a distribution: {probabilities}")
             strategy[mine] = probabilities
         result.append(strategy)

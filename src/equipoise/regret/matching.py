@@ -14,9 +14,10 @@ BEST = 1
 
 
 @inlined
-def _share(score: float, total: float, over_total: float, uniform: float) -> float:
-    """Return an action's probability, given the sum of the positive scores and one over it."""
-    return max(score, 0.0) * over_total if total > 0.0 else uniform
+def _share(score: float, total: float, uniform: float) -> float:
+    """Return an action's probability, given the sum of the positive scores."""
+    # A division: one over a tiny total would overflow.
+    return max(score, 0.0) / total if total > 0.0 else uniform
 
 
 @inlined
@@ -44,7 +45,7 @@ def match_block(scores: Float, offset: int, actions: int, width: int, totals: Fl
         start = offset + action * width
         block = scores[start : start + width]
         for j in range(width):
-            block[j] = _share(block[j], totals[j], 1.0 / totals[j], uniform)
+            block[j] = _share(block[j], totals[j], uniform)
 
 
 @inlined
@@ -65,6 +66,6 @@ def match_infoset(
         for action in range(actions):
             strategy[start + action] = 0.0
         strategy[best] = total = 1.0
-    over_total, uniform = 1.0 / total, 1.0 / actions
+    uniform = 1.0 / actions
     for action in range(actions):
-        strategy[start + action] = _share(strategy[start + action], total, over_total, uniform)
+        strategy[start + action] = _share(strategy[start + action], total, uniform)

@@ -12,7 +12,6 @@ foreign one is passed over for the one before it.
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,14 +88,19 @@ class RunDirectory:
         header = {"format": FORMAT, "run": self._identity(), "iteration": checkpoint.iteration}
         header["seconds"] = checkpoint.seconds
         arrays = {name: np.asarray(array) for name, array in checkpoint.state.items()}
-        with write_atomically(self.path / "checkpoints" / f"{checkpoint.iteration:012d}.npz") as file:
+        header["arrays"] = sorted(checkpoint.state)
+        written = self.path / "checkpoints" / f"{checkpoint.iteration:012d}.npz"
+        with write_atomically(written) as file:
             np.savez(file, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)  # type: ignore[arg-type]
-        for old in self._checkpoint_files()[:-KEPT_CHECKPOINTS]:
+        # Files with later numbers are damaged or foreign (else the run would have gone on from them): left alone.
+        for old in [file for file in self._checkpoint_files() if file <= written][:-KEPT_CHECKPOINTS]:
             old.unlink(missing_ok=True)
 
     def load_checkpoint(self) -> tuple[Checkpoint | None, list[str]]:
         """Return the last good checkpoint (None: start anew), and a sentence for each file that was passed over."""
         complaints = []
+        for leftover in (self.path / "checkpoints").glob(".*.part"):  # of a write that was killed
+            leftover.unlink(missing_ok=True)
         for file in reversed(self._checkpoint_files()):
             try:
                 with np.load(file, allow_pickle=False) as arrays:
@@ -104,9 +108,9 @@ class RunDirectory:
                     if header.get("run") != self._identity():
                         complaints.append(f"{file} belongs to another run; passed over")
                         continue
-                    state = {name: arrays[name] for name in arrays.files if name != "header"}
+                    state = {name: arrays[name] for name in header["arrays"]}
                 return Checkpoint(header["iteration"], header["seconds"], state), complaints
-            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
                 complaints.append(f"{file} is damaged ({error}); passed over")
         return None, complaints
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from equipoise.compiled import inlined, kernel_pair, prange, set_threads
+from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
@@ -70,6 +70,40 @@ def _average_block(block: int, plex: Treeplex, rule: Float, plan: Float, strateg
         total[k] = keep * total[k] + weight * played[k]
 
 
+def _regret_pass(
+    plex: Treeplex,
+    payoffs: Payoffs,
+    rule: Float,
+    opponent_plan: Float,
+    strategy: Float,
+    regret_sum: Float,
+    gradient: Float,
+    values: Float,
+    totals: Float,
+    subgame_values: Float,
+) -> None:
+    """Do steps 1 and 2 for one player."""
+    for subgame in range(plex.subgame_level.size - 1):
+        scale, shift = continuation(payoffs, subgame, subgame_values)
+        for chunk in prange(payoffs.subgame_chunk[subgame], payoffs.subgame_chunk[subgame + 1]):
+            gradient_chunk(payoffs, chunk, scale, shift, opponent_plan, gradient)
+        for level in range(plex.subgame_level[subgame + 1] - 1, plex.subgame_level[subgame] - 1, -1):
+            first, last = plex.level_start[level], plex.level_start[level + 1]
+            for block in prange(first, last):
+                _regrets_of_block(block, plex, rule, gradient, strategy, regret_sum, values, totals)
+            for infoset in range(plex.block_infoset[first], plex.block_infoset[last - 1] + plex.block_width[last - 1]):
+                gradient[plex.parent_sequence[infoset]] += values[infoset]
+        subgame_values[subgame] = gradient[subgame]
+
+
+def _average_pass(plex: Treeplex, rule: Float, strategy: Float, plan: Float, strategy_sum: Float) -> None:
+    """Do step 3 for one player."""
+    for level in range(plex.level_start.size - 1):
+        for block in prange(plex.level_start[level], plex.level_start[level + 1]):
+            _average_block(block, plex, rule, plan, strategy_sum)
+            plan_block(block, plex, strategy, plan)
+
+
 def _iterate(
     plexes: tuple[Treeplex, Treeplex],
     payoffs: tuple[Payoffs, Payoffs],
@@ -85,44 +119,28 @@ def _iterate(
     subgame_values: Float,
 ) -> None:
     """Run one iteration for each row of ``rules`` (an update rule's coefficients)."""
-    num_subgames = plexes[0].subgame_level.size - 1
     for iteration in range(rules.shape[0]):
         rule = rules[iteration]
         for turn in range(2 if alternating else 1):
             first_player, end_player = (turn, turn + 1) if alternating else (0, 2)
-            for player in range(first_player, end_player):
-                plex = plexes[player]
-                for subgame in range(num_subgames):
-                    scale, shift = continuation(payoffs[player], subgame, subgame_values)
-                    chunks = payoffs[player].subgame_chunk
-                    for chunk in prange(chunks[subgame], chunks[subgame + 1]):
-                        gradient_chunk(payoffs[player], chunk, scale, shift, plan[1 - player], gradient[player])
-                    for level in range(plex.subgame_level[subgame + 1] - 1, plex.subgame_level[subgame] - 1, -1):
-                        first, last = plex.level_start[level], plex.level_start[level + 1]
-                        for block in prange(first, last):
-                            _regrets_of_block(
-                                block,
-                                plex,
-                                rule,
-                                gradient[player],
-                                strategy[player],
-                                regret_sum[player],
-                                values[player],
-                                totals[player],
-                            )
-                        end = plex.block_infoset[last - 1] + plex.block_width[last - 1]
-                        for infoset in range(plex.block_infoset[first], end):
-                            gradient[player][plex.parent_sequence[infoset]] += values[player][infoset]
-                    subgame_values[subgame] = gradient[player][subgame]
-            for player in range(first_player, end_player):
-                plex = plexes[player]
-                for level in range(plex.level_start.size - 1):
-                    for block in prange(plex.level_start[level], plex.level_start[level + 1]):
-                        _average_block(block, plex, rule, plan[player], strategy_sum[player])
-                        plan_block(block, plex, strategy[player], plan[player])
+            for p in range(first_player, end_player):
+                _regret_pass(
+                    plexes[p],
+                    payoffs[p],
+                    rule,
+                    plan[1 - p],
+                    strategy[p],
+                    regret_sum[p],
+                    gradient[p],
+                    values[p],
+                    totals[p],
+                    subgame_values,
+                )
+            for p in range(first_player, end_player):
+                _average_pass(plexes[p], rule, strategy[p], plan[p], strategy_sum[p])
 
 
-_ITERATE = kernel_pair(_iterate)
+_ITERATE = calling_pairs(_iterate, _regret_pass=kernel_pair(_regret_pass), _average_pass=kernel_pair(_average_pass))
 
 
 class FullWidthCFR:

@@ -105,7 +105,7 @@ def _build(
                     if not (used[1, node] >> card) & 1:
                         theirs = card
                 lead += (cards - round_left) * ((mine > theirs) - (mine < theirs))
-            payoff[node] = (lead > 0) - (lead < 0)
+            payoff[node] = 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
         else:
             infoset[node] = own_infosets[acting, node]
             done = 0  # rounds completed

@@ -103,9 +103,9 @@ def tree_from_rules(game: Game) -> GameTree:
             infosets.append(-1)
             if player >= 0:
                 infosets[-1] = _number(state, player, actions, numbers, action_names)
-            chances = state.chance_probabilities() if player == CHANCE else [1.0] * len(actions)
             if player != TERMINAL and not actions:
                 raise EquipoiseError(f"{game.name}: a history in which player {player} acts has no legal action")
+            chances = state.chance_probabilities() if player == CHANCE else [1.0] * len(actions)
             if player == CHANCE and abs(sum(chances) - 1.0) > 1e-6:
                 raise EquipoiseError(f"{game.name}: the probabilities of a chance node sum to {sum(chances)}, not 1")
             for action, chance in zip(actions, chances, strict=True):
@@ -164,6 +164,8 @@ def estimate_histories(game: Game, *, probes: int = 200) -> float:
             if state.player == TERMINAL:
                 break
             actions = state.actions()
+            if not actions:  # the builder will say what is wrong
+                break
             weight *= len(actions)
             state = state.child(actions[int(random.integers(len(actions)))])
     return total / probes

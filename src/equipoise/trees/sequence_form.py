@@ -118,7 +118,7 @@ def sequence_form(tree: GameTree) -> SequenceForm:
             f"{tree.game.name} has no perfect recall: infoset '{tree.labels.keys()[faulty]}' of player "
             f"{tree.infoset_player[faulty]} forgets what that player knew or did before"
         )
-    treeplexes, infosets, sequence_of_action = [], [], np.full(len(action_infoset), -1, np.int64)
+    treeplexes, infosets, sequence_of_action = [], [], np.full(max(1, len(action_infoset)), -1, np.int64)
     for player in range(2):
         own = np.flatnonzero(tree.infoset_player == player)
         own = own[np.lexsort((tree.infoset_actions[own], depth[own]))]

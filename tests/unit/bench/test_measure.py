@@ -252,11 +252,12 @@ def test_a_program_that_fails_is_not_measured():
         run_program([sys.executable, "-Sc", "import sys; sys.stderr.write('x\\nno such thing\\n'); sys.exit(3)"])
 
 
-def test_a_missing_peer_is_one_line_with_the_remedy(monkeypatch):
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_missing_peer_is_one_line_with_the_remedy(monkeypatch, suite):
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     before = list(os.environ.items())
     with pytest.raises(EquipoiseError, match=r"pip install 'equipoise\[bench\]'.*make bench") as caught:
-        SUITES["tabular"](rounds=1, report=lambda _: None)
+        SUITES[suite](rounds=1, report=lambda _: None)
     assert "\n" not in str(caught.value)
     assert list(os.environ.items()) == before
 
@@ -284,9 +285,10 @@ def test_different_answers_are_not_timed(tmp_path, theirs, same):
     assert "difference" in lines[0]  # shown either way
 
 
-def test_rounds_must_be_positive():
+@pytest.mark.parametrize("suite", SUITES)
+def test_rounds_must_be_positive(suite):
     with pytest.raises(EquipoiseError, match="rounds=0"):
-        SUITES["tabular"](rounds=0, report=lambda _: None)
+        SUITES[suite](rounds=0, report=lambda _: None)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
