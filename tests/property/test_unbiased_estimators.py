@@ -65,6 +65,7 @@ CASES = {
     "robust max": Case(Robust(k=0), all_actions),
     "robust 1 from strategy": Case(Robust(k=1, from_strategy=True), mixture(0.0), full_support=True),
     "inclusion 0.5": Case(Inclusion(p=0.5), each({"fold", "bet", "raise"}, 0.5)),
+    "inclusion of all but where there is a call": Case(Inclusion(always="call", p=0.3), each({"call"}, 0.3)),
     "inclusion 0.3": Case(Inclusion(always="call|pass|check", p=0.3), each({"call", "pass", "check"}, 0.3)),
 }
 nojit = pytest.mark.nojit

@@ -183,7 +183,8 @@ def test_ctrl_c_saves_and_says_how_to_resume(tmp_path):
 
 
 def test_help_and_version_are_quick_and_load_no_compiler():
-    code = "import sys; sys.argv = ['equipoise', '--help']; import equipoise.cli as c\ntry: c.main()\nexcept SystemExit: pass\n"
+    code = "import sys; sys.argv = ['equipoise', '--help']; import equipoise.cli as c\n"
+    code += "try: c.main()\nexcept SystemExit: pass\n"
     code += "print('numba' in sys.modules or 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("False")

@@ -299,9 +299,9 @@ class _Suite(Suite):
 
 
 def level_note(name: str, found: list[Reached]) -> str:
-    """Say how many iterations somebody needed, and what they did not reach in time."""
+    """Say how many iterations somebody ran, and what they did not reach in time."""
     each = ", ".join(f"{reached.iterations:,}" for reached in found)
-    note = f"{name} needed {median(reached.iterations for reached in found):,.0f} iterations ({each})"
+    note = f"{name}: {median(reached.iterations for reached in found):,.0f} iterations ({each})"
     late = [f"{reached.exploitability:.4f}" for reached in found if not reached.in_time]
     return f"{note}; given up at exploitability {', '.join(late)}: it would take longer" if late else note
 

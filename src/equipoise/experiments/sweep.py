@@ -6,9 +6,11 @@ that was interrupted goes on where it stopped.
 
 import json
 import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -63,19 +65,29 @@ class Sweep:
         report(f"{len(jobs)} runs, {before} of them done before, {self.side_by_side} at a time")
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(self.side_by_side, mp_context=context) as pool:
-            futures: dict[Future[None], tuple[Setting, int]] = {
-                pool.submit(_run_one, setting, seed, folder): (setting, seed) for setting, seed in waiting
-            }
+            futures = {pool.submit(_run_one, setting, seed, folder) for setting, seed in waiting}
             open_futures = set(futures)
-            while open_futures:
-                done, open_futures = wait(open_futures, SECONDS_BETWEEN_REPORTS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                share = [_share_done(setting, seed, folder) for setting, seed in waiting]
-                elapsed, finished = time.monotonic() - started, sum(share)
-                left = f", about {elapsed * (len(waiting) / finished - 1) / 60:.0f} min left" if finished > 0.02 else ""
-                complete = before + sum(future.done() for future in futures)
-                report(f"{complete}/{len(jobs)} runs done, {elapsed / 60:.1f} min{left}")
+            try:
+                while open_futures:
+                    done, open_futures = wait(open_futures, SECONDS_BETWEEN_REPORTS, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        future.result()
+                    share = [_share_done(setting, seed, folder) for setting, seed in waiting]
+                    elapsed, finished = time.monotonic() - started, sum(share)
+                    left = (
+                        f", about {elapsed * (len(waiting) / finished - 1) / 60:.0f} min left"
+                        if finished > 0.02
+                        else ""
+                    )
+                    report(
+                        f"{before + len(futures) - len(open_futures)}/{len(jobs)} runs done, {elapsed / 60:.1f} min{left}"
+                    )
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in multiprocessing.active_children():  # runs save a checkpoint before they end
+                    os.kill(process.pid or 0, signal.SIGINT)
+                report("interrupted; go on by the same command")
+                raise
         return {
             setting.label: [_read(setting, seed, folder) for seed in range(self.seeds)] for setting in self.settings
         }

@@ -182,7 +182,7 @@ def test_a_solver_that_stalls_is_given_up_by_its_solving_time():
 def test_notes_say_the_iterations_and_what_was_given_up():
     found = [sampling.Reached(1.0, 1200, 0.019), sampling.Reached(9.0, 9000, 0.031), sampling.Reached(1.0, 1000, 0.02)]
     note = sampling.level_note("peer", found)
-    assert "peer needed 1,200 iterations (1,200, 9,000, 1,000)" in note
+    assert "peer: 1,200 iterations (1,200, 9,000, 1,000)" in note
     assert "given up at exploitability 0.0310" in note
     assert "given up" not in sampling.level_note("peer", found[::2])
 
