@@ -1,11 +1,18 @@
 """How kernels are compiled: one typed door to Numba, so that every kernel has the same options.
 
+Compiled kernels are kept on disk, in a folder named after the state of all of the package's sources: Numba by itself
+looks only at the file in which a kernel stands, and would go on using one whose callees have changed elsewhere.
+
 No kernel uses ``fastmath``: additions keep their written order, so results are bit-identical between the serial and the
 parallel build of a kernel, and between runs.
 """
 
+import hashlib
+import os
+import shutil
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -18,6 +25,35 @@ __all__ = ["calling_pairs", "inlined", "kernel", "kernel_pair", "prange", "set_t
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+_KEPT_CACHES = 4
+
+
+def _use_cache_of_these_sources() -> None:
+    package = Path(__file__).parent
+    stamps = sorted(
+        (path.relative_to(package).as_posix(), path.stat().st_mtime_ns, path.stat().st_size)
+        for path in package.rglob("*.py")
+    )
+    state = hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        home = Path(given)
+    elif os.access(package, os.W_OK):
+        home = package / "__pycache__" / "kernels"
+    else:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise" / "kernels"
+    folder = home / state
+    if not folder.exists():
+        older = sorted(home.glob("?" * 16), key=lambda path: path.stat().st_mtime) if home.exists() else []
+        for forgotten in older[: 1 - _KEPT_CACHES]:
+            shutil.rmtree(forgotten, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+
+
+_use_cache_of_these_sources()
 
 
 def kernel(function: F) -> F:

@@ -11,6 +11,7 @@ from equipoise.trees.treeplex import Float
 
 UNIFORM = 0
 BEST = 1
+SAFE_TO_INVERT = 1e-290  # one over a smaller number may overflow
 
 
 @inlined
@@ -66,6 +67,11 @@ def match_infoset(
         for action in range(actions):
             strategy[start + action] = 0.0
         strategy[best] = total = 1.0
-    uniform = 1.0 / actions
-    for action in range(actions):
-        strategy[start + action] = _share(strategy[start + action], total, uniform)
+    if total > SAFE_TO_INVERT:  # the same, with one division instead of one per action
+        over_total = 1.0 / total
+        for action in range(actions):
+            strategy[start + action] = max(strategy[start + action], 0.0) * over_total
+    else:
+        uniform = 1.0 / actions
+        for action in range(actions):
+            strategy[start + action] = _share(strategy[start + action], total, uniform)

@@ -7,7 +7,7 @@ from equipoise.regret.matching import UNIFORM
 from equipoise.sampling.dice import start_stream
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import VALUE, Visits, make_visits, walk
-from equipoise.sampling.tree import SampledGame, SampledTree, labelled_actions
+from equipoise.sampling.tree import SampledGame, SampledTree, planned
 from equipoise.trees.treeplex import Float
 
 
@@ -64,12 +64,12 @@ class RootEstimates:
     """Estimates of the value of a game's first infoset, by a scheme."""
 
     def __init__(self, game: SampledGame, scheme: Scheme) -> None:
-        self._game, self._plan = game, scheme.plan(labelled_actions(game))
+        self._tree, self._plan = planned(game, scheme)
+        self._deal_width = game.deal_width
         self._visits = make_visits(game.tree, 1)
 
     def sample(self, scores: Float, *, player: int, count: int, seed: int, iteration: int) -> Float:
         """Return ``count`` estimates of the root's value to ``player``, at the strategy that matches the scores."""
         out = np.zeros(count)
-        tree, width = self._game.tree, self._game.deal_width
-        _root_values(tree, width, self._plan, player, scores, seed, iteration, self._visits, out)
+        _root_values(self._tree, self._deal_width, self._plan, player, scores, seed, iteration, self._visits, out)
         return out

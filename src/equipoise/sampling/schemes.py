@@ -126,15 +126,20 @@ class Inclusion:
             table = _bluff_table(labelled, self.p)
         else:
             names = set(always.split("|"))
+            met: set[str] = set()
 
             def classify(actions: Sequence[str]) -> list[int]:
                 last = len(actions) - 1
                 if always == "ends":
                     return [int(index not in (0, last)) for index in range(last + 1)]
+                met.update(name for action in actions for name in (action, action.split(" ")[0]))
                 labels = [int(action.split(" ")[0] not in names and action not in names) for action in actions]
                 return labels if 0 in labels else [0] * len(actions)
 
             labelled.label_by_names(classify)
+            # 'auto' names poker's actions, of which a game may lack some; a name that was given must exist.
+            if unknown := names - met - {"ends"} if self.always != "auto" else set():
+                raise EquipoiseError(f"always={always}: {labelled.game.name} has no action '{min(unknown)}'")
             widest = max(max(pair) for pair in labelled.entries)
             table = np.empty((2 * labelled.stages, widest, 2))
             table[:, :, 0], table[:, :, 1] = 1.0, self.p
@@ -154,6 +159,8 @@ def _bluff_table(labelled: LabelledActions, p: float) -> Float:
     if not isinstance(labelled.game, Bluff):
         raise EquipoiseError(f"always=bluff is for Bluff; {labelled.game.name} has other actions")
     rounds = labelled.game.rounds()
+    if labelled.stages != len(rounds) or labelled.entries[-1][0] != len(rolls(rounds[-1].dice[0])):
+        raise EquipoiseError("always=bluff needs Bluff's public tree: use the vector engine, or name actions")
     bids = max(current.bids for current in rounds)
     widest = max(max(pair) for pair in labelled.entries)
     table = np.full((2 * len(rounds), widest, bids + 1), p)

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel
+from equipoise.errors import EquipoiseError
 from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.games.bluff import Bluff
 from equipoise.memory import available_bytes
-from equipoise.sampling.schemes import LabelledActions
+from equipoise.sampling.schemes import LabelledActions, Scheme, SchemePlan
 from equipoise.trees.compile import BYTES_PER_SEQUENCE, Engine, build_game_tree, build_public_tree, has_public_tree
 from equipoise.trees.game_tree import GameTree, Int8
 from equipoise.trees.public_tree import PublicTree, private_widths, stage_map, vector_form
@@ -73,6 +74,8 @@ def compile_for_sampling(game: Game, engine: Engine, *, buffered: bool) -> tuple
         form = vector_form(public)
         return form, from_public_tree(public, form)
     tree = build_game_tree(game)
+    if tree.num_infosets == 0:
+        raise EquipoiseError(f"{game.name} has no decisions: there is nothing to sample")
     form = sequence_form(tree)
     return form, from_game_tree(tree, form)
 
@@ -126,6 +129,8 @@ def from_public_tree(tree: PublicTree, form: SequenceForm | None) -> SampledGame
     """Return the sampling view of a public tree; without a form, tables are laid out node after node."""
     nodes, amounts = _rows(tree.player, tree.num_children, tree.first_child, tree.terminal_amount)
     nodes[:, STAGE] = tree.stage
+    if isinstance(tree.game, Bluff):
+        nodes[:, LABEL] = _bid_labels(tree)
     starts = np.cumsum([0, *(matrix.size for matrix in tree.payoff_matrices)])
     nodes[:, MATRIX] = starts[tree.terminal_matrix]
     sizes: list[int] = []
@@ -173,17 +178,19 @@ def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
     return np.array(ranges), np.concatenate(cumulative), np.concatenate(tables)
 
 
-def labelled_actions(game: SampledGame) -> LabelledActions:
-    """Return what inclusion schemes need, writing labels into the tree's LABEL column."""
-    nodes, source = game.tree.nodes.reshape(-1, WIDTH), game.source
+def planned(game: SampledGame, scheme: Scheme) -> tuple[SampledTree, SchemePlan]:
+    """Return a scheme's plan for a game, and the game's tree with the action labels that the plan is about."""
+    tree, source = game.tree, game.source
     if isinstance(source, PublicTree):
         entries = tuple((stage.width(0), stage.width(1)) for stage in source.stages)
     else:
         entries = ((1, 1),)
-    if isinstance(source, PublicTree) and isinstance(source.game, Bluff):
-        nodes[:, LABEL] = _bid_labels(source)
+    rows: list[Int32Table] = []
 
     def label_by_names(classify: Callable[[Sequence[str]], Sequence[int]]) -> None:
+        # A copy: another solver may be at work on the same game with other labels.
+        nodes = tree.nodes.reshape(-1, WIDTH).copy()
+        rows.append(nodes)
         known: dict[tuple[str, ...], Sequence[int]] = {}
 
         def labels(names: tuple[str, ...]) -> Sequence[int]:
@@ -198,11 +205,14 @@ def labelled_actions(game: SampledGame) -> LabelledActions:
                     chosen = labels(source.action_names(int(node)))
                     nodes[first : first + len(chosen), LABEL] = chosen
         else:
-            first = np.concatenate([[0], np.cumsum(source.infoset_actions, dtype=np.int64)])
+            first_action = np.concatenate([[0], np.cumsum(source.infoset_actions, dtype=np.int64)])
             flat = np.concatenate([labels(source.labels.action_names(i)) for i in range(source.num_infosets)])
-            _label_children(nodes, source.infoset, first, flat.astype(np.int32))
+            _label_children(nodes, source.infoset, first_action, flat.astype(np.int32))
 
-    return LabelledActions(source.game, len(entries), entries, label_by_names)
+    plan = scheme.plan(LabelledActions(source.game, len(entries), entries, label_by_names))
+    if rows:
+        tree = tree._replace(nodes=rows[0].ravel(), amounts=rows[0].view(np.float64).ravel())
+    return tree, plan
 
 
 @kernel

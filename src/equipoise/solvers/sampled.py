@@ -31,13 +31,13 @@ from equipoise.sampling.traversal import (
     make_visits,
     walk,
 )
-from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, labelled_actions
+from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64, normalised
 
 Pair = tuple[Float, Float]
 Form = SequenceForm | LargeForm
-TRAVERSALS_AT_ONCE = 32  # a thread's share of a batch between two merges
+TRAVERSALS_AT_ONCE = 256  # a thread's share of a batch between two merges
 
 
 @inlined
@@ -184,7 +184,8 @@ class SampledCFR:
         self.rule = rule
         self.seed = seed
         self.iteration = 0
-        self._tree, self._scheme, self._batch = game.tree, scheme.plan(labelled_actions(game)), batch
+        self._tree, self._scheme = planned(game, scheme)
+        self._batch = batch
         self._deal_width = game.deal_width
         self._alternating = updates == "alternating"
         self._averaging = STOCHASTIC if averaging == "stochastic" else OWN_REACH_AVERAGING
@@ -250,6 +251,7 @@ class SampledCFR:
         """Continue from a saved state, bit for bit."""
         self.regret_sum[:] = state["regret_sum"]
         self.strategy_sum[:] = state["strategy_sum"]
+        self._marks[:] = 0
         self._visits.ends[:, 2] = 0
         self._visits.ends[0, 2] = int(state["nodes_touched"][0])
         self.iteration = iteration
