@@ -20,7 +20,7 @@ from equipoise.games.poker import Deck, PokerGame
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import CFR, coefficient_table
 from equipoise.sampling.dice import start_stream
-from equipoise.sampling.schemes import Scheme, SchemePlan
+from equipoise.sampling.schemes import Scheme
 from equipoise.sampling.traversal import (
     ACTIONS,
     ENTRY,
@@ -38,7 +38,7 @@ from equipoise.sampling.traversal import (
     make_visits,
     walk,
 )
-from equipoise.sampling.tree import SampledGame, from_game_tree, from_public_tree, labelled_actions
+from equipoise.sampling.tree import SampledGame, from_game_tree, from_public_tree, planned
 from equipoise.trees.compile import build_game_tree, build_public_tree
 from equipoise.trees.public_tree import vector_form
 from equipoise.trees.sequence_form import SequenceForm, sequence_form
@@ -116,44 +116,19 @@ def prepare(game: Game, tree: str) -> Prepared:
 
 @cache
 def prepared(text: str, tree: str) -> Prepared:
-    """Return a prepared game, made once; schemes write labels into its tree, so make one scheme's plan at a time."""
+    """Return a prepared game, made once."""
     return prepare(game_of(text), tree)
 
 
 @numba.njit(error_model="numpy")
 def _traverse(tree, deal_width, plan, scores, traverser, subgame, visits):
     """Run one traversal of a subgame into an empty list."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
-    kind, epsilon, size, probe, table = plan
     ints, floats, buffer, dice, tape, ends = visits
     ends[0, 0] = ends[0, 1] = 0
     dice[0, 1] = 0
+    width = np.uint64(deal_width)
     walk(
-        nodes,
-        amounts,
-        probability,
-        matrices,
-        roots,
-        continuation,
-        deal_range,
-        deal_cumulative,
-        deals,
-        np.uint64(deal_width),
-        kind,
-        epsilon,
-        size,
-        probe,
-        table,
-        scores,
-        UNIFORM,
-        traverser,
-        subgame,
-        ints[0],
-        floats[0],
-        buffer[0],
-        dice[0],
-        tape[0],
-        ends[0],
+        tree, width, plan, scores, UNIFORM, traverser, subgame, ints[0], floats[0], buffer[0], dice[0], tape[0], ends[0]
     )
 
 
@@ -256,18 +231,15 @@ class Expected(NamedTuple):
     visited: np.ndarray  # how likely the traverser's infosets are met
 
 
-def plan_of(game: Prepared, scheme: Scheme) -> SchemePlan:
-    return scheme.plan(labelled_actions(game.sampled))
-
-
 def expected(game: Prepared, scheme: Scheme, regrets: np.ndarray, traverser: int, limit: int = 200_000) -> Expected:
     """Return the exact expectation of a traversal's findings, by enumerating its samples."""
-    visits = make_visits(game.sampled.tree, 1, tape_length=TAPE_LENGTH)
+    tree, plan = planned(game.sampled, scheme)
+    visits = make_visits(tree, 1, tape_length=TAPE_LENGTH)
     regret, average, own, visited = (np.zeros(len(regrets)) for _ in range(4))
     samples, total, more = _weigh(
-        game.sampled.tree,
+        tree,
         game.sampled.deal_width,
-        plan_of(game, scheme),
+        plan,
         regrets,
         traverser,
         0,
@@ -314,8 +286,8 @@ def every_sample(
     game: Prepared, scheme: Scheme, regrets: np.ndarray, traverser: int
 ) -> Iterator[tuple[float, list[Row], np.ndarray]]:
     """Yield each sample: its probability, the decisions that it visits, and its tape (draw, low, high a choice)."""
-    visits, plan = make_visits(game.sampled.tree, 1, tape_length=TAPE_LENGTH), plan_of(game, scheme)
-    tree, width = game.sampled.tree, game.sampled.deal_width
+    tree, plan = planned(game.sampled, scheme)
+    visits, width = make_visits(tree, 1, tape_length=TAPE_LENGTH), game.sampled.deal_width
     going = True
     while going:
         _traverse(tree, width, plan, regrets, traverser, 0, visits)
@@ -328,8 +300,9 @@ class Streams:
     """Single traversals by their streams of random numbers, as a solver with the same seed makes them."""
 
     def __init__(self, game: Prepared, scheme: Scheme, seed: int) -> None:
-        self._game, self._plan, self._seed = game, plan_of(game, scheme), seed
-        self._visits = make_visits(game.sampled.tree, 1)
+        self._game, self._seed = game, seed
+        self._tree, self._plan = planned(game.sampled, scheme)
+        self._visits = make_visits(self._tree, 1)
 
     def rows(self, regrets: np.ndarray, player: int, iteration: int, traversal: int, subgame: int = 0) -> Iterator[Row]:
         """Return the decisions that a traversal of an iteration visits."""
@@ -337,7 +310,7 @@ class Streams:
         stream = traversal * sampled.tree.roots.size + subgame
         with np.errstate(over="ignore"):  # streams count modulo 2^64, which only compiled code takes as given
             start_stream(self._visits.dice[0], self._seed, iteration, player, stream)
-            _traverse(sampled.tree, sampled.deal_width, self._plan, regrets, player, subgame, self._visits)
+            _traverse(self._tree, sampled.deal_width, self._plan, regrets, player, subgame, self._visits)
         return rows_of(self._visits)
 
     def increments(self, regrets: np.ndarray, player: int, iteration: int, traversal: int) -> np.ndarray:

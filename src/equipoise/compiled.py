@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import prange
 
-__all__ = ["calling_pairs", "inlined", "kernel", "kernel_pair", "prange", "set_threads"]
+__all__ = ["calling_pairs", "inlined", "kernel", "kernel_pair", "prange", "set_threads", "uncounted"]
 
 # Without Numba's run-time memory manager a kernel cannot make arrays, and does not count references to those it is
 # given: counting is atomic, and costs more than the arithmetic of a small node.
@@ -71,16 +71,17 @@ def kernel_pair(function: F) -> tuple[F, F]:
 
     The body must not make arrays: its callers own all buffers.
     """
-    return _uncounted(_clone(function, "serial", {})), _uncounted(_clone(function, "parallel", {}), parallel=True)
+    return uncounted(_clone(function, "serial", {})), uncounted(_clone(function, "parallel", {}), parallel=True)
 
 
 def calling_pairs(function: F, **pairs: tuple[Callable[..., Any], Callable[..., Any]]) -> tuple[F, F]:
     """Compile one body twice: calling the serial, then the parallel halves of kernel pairs, by their names in it."""
     serial, parallel = ({name: pair[half] for name, pair in pairs.items()} for half in range(2))
-    return _uncounted(_clone(function, "serial", serial)), _uncounted(_clone(function, "parallel", parallel))
+    return uncounted(_clone(function, "serial", serial)), uncounted(_clone(function, "parallel", parallel))
 
 
-def _uncounted(function: F, **options: bool) -> F:
+def uncounted(function: F, **options: bool) -> F:
+    """Compile a piece of a kernel that stays a function of its own; it must not make arrays."""
     every: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", **_UNCOUNTED, **options}
     return cast(F, numba.njit(**every)(function))
 

@@ -61,12 +61,10 @@ class Sweep:
         jobs = [(setting, seed) for seed in range(self.seeds) for setting in self.settings]
         started = time.monotonic()
         waiting = [(setting, seed) for setting, seed in jobs if not _finished(setting, seed, folder)]
-        before = len(jobs) - len(waiting)
-        report(f"{len(jobs)} runs, {before} of them done before, {self.side_by_side} at a time")
+        report(f"{len(jobs)} runs, {len(jobs) - len(waiting)} of them done before, {self.side_by_side} at a time")
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(self.side_by_side, mp_context=context) as pool:
-            futures = {pool.submit(_run_one, setting, seed, folder) for setting, seed in waiting}
-            open_futures = set(futures)
+            open_futures = {pool.submit(_run_one, setting, seed, folder) for setting, seed in waiting}
             try:
                 while open_futures:
                     done, open_futures = wait(open_futures, SECONDS_BETWEEN_REPORTS, return_when=FIRST_COMPLETED)
@@ -74,14 +72,9 @@ class Sweep:
                         future.result()
                     share = [_share_done(setting, seed, folder) for setting, seed in waiting]
                     elapsed, finished = time.monotonic() - started, sum(share)
-                    left = (
-                        f", about {elapsed * (len(waiting) / finished - 1) / 60:.0f} min left"
-                        if finished > 0.02
-                        else ""
-                    )
-                    report(
-                        f"{before + len(futures) - len(open_futures)}/{len(jobs)} runs done, {elapsed / 60:.1f} min{left}"
-                    )
+                    to_go = elapsed * (len(waiting) / finished - 1) / 60 if finished > 0.02 else None
+                    left = "" if to_go is None else f", about {to_go:.0f} min left"
+                    report(f"{len(jobs) - len(open_futures)}/{len(jobs)} runs done, {elapsed / 60:.1f} min{left}")
             except KeyboardInterrupt:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in multiprocessing.active_children():  # runs save a checkpoint before they end

@@ -64,15 +64,15 @@ def choose_index(dice: UInt64, tape: Float, count: int) -> int:
 def choose_weighted(dice: UInt64, tape: Float, weights: Float, start: np.uint64, count: np.uint64) -> np.uint64:
     """Return an index with the probabilities ``weights[start:start + count]``, which sum to 1."""
     u = draw(dice, tape)
-    total, chosen = 0.0, np.uint64(0)
+    low, total, chosen = 0.0, 0.0, np.uint64(0)
     for index in range(count):  # unsigned, as `count` is
         weight = weights[start + index]
         if weight > 0.0:  # rounding may leave u above the sum: then the last possible index is chosen
-            chosen = np.uint64(index)
+            chosen, low = np.uint64(index), total
             total += weight
             if u < total:
                 break
-    note(dice, tape, total - weights[start + chosen], total)
+    note(dice, tape, low, total)
     return chosen
 
 

@@ -23,40 +23,12 @@ def _root_values(
     visits: Visits,
     out: Float,
 ) -> None:
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
-    kind_of_scheme, epsilon, subset_size, probe, table = scheme
     ints, floats, buffer, dice = visits.ints[0], visits.floats[0], visits.buffer[0], visits.dice[0]
-    tape, ends = visits.tape[0], visits.ends[0]
+    tape, ends, top = visits.tape[0], visits.ends[0], tree.roots.size - 1
     for traversal in range(out.size):
         ends[0], ends[1] = 0, 0
         start_stream(dice, seed, iteration, player, traversal)
-        walk(
-            nodes,
-            amounts,
-            probability,
-            matrices,
-            roots,
-            continuation,
-            deal_range,
-            deal_cumulative,
-            deals,
-            np.uint64(deal_width),
-            kind_of_scheme,
-            epsilon,
-            subset_size,
-            probe,
-            table,
-            scores,
-            UNIFORM,
-            player,
-            roots.size - 1,
-            ints,
-            floats,
-            buffer,
-            dice,
-            tape,
-            ends,
-        )
+        walk(tree, np.uint64(deal_width), scheme, scores, UNIFORM, player, top, ints, floats, buffer, dice, tape, ends)
         out[traversal] = floats[VALUE]
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, nearest
 from equipoise.games import Game
 from equipoise.games.bluff import FACES, Bluff, rolls
 from equipoise.games.goofspiel import Goofspiel
@@ -137,9 +137,8 @@ class Inclusion:
                 return labels if 0 in labels else [0] * len(actions)
 
             labelled.label_by_names(classify)
-            # 'auto' names poker's actions, of which a game may lack some; a name that was given must exist.
-            if unknown := names - met - {"ends"} if self.always != "auto" else set():
-                raise EquipoiseError(f"always={always}: {labelled.game.name} has no action '{min(unknown)}'")
+            if self.always not in ("auto", "ends") and not names & met:
+                raise EquipoiseError(f"always={always}: {labelled.game.name} has no such action{nearest(always, met)}")
             widest = max(max(pair) for pair in labelled.entries)
             table = np.empty((2 * labelled.stages, widest, 2))
             table[:, :, 0], table[:, :, 1] = 1.0, self.p

@@ -23,13 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.compiled import inlined, kernel
+from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.games import CHANCE, TERMINAL
 from equipoise.regret.matching import match_infoset
 from equipoise.regret.rules import updated
 from equipoise.sampling import tree as columns
 from equipoise.sampling.dice import choose_index, choose_weighted, draw, happens, note
-from equipoise.sampling.schemes import EACH, ONE, SUBSET
+from equipoise.sampling.schemes import EACH, ONE, SUBSET, SchemePlan
 from equipoise.sampling.tree import SampledTree
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
@@ -136,17 +136,9 @@ def _payoff(
     return float(amounts[node * AMOUNT_WIDTH + AMOUNT] * matrices[U(nodes[row + MATRIX]) + U(cell)])
 
 
-@inlined
+@uncounted
 def _probe(
-    nodes: Int32,
-    amounts: Float,
-    probability: Float,
-    matrices: Float,
-    roots: Int32,
-    continuation: Int32,
-    deal_range: Int64,
-    deal_cumulative: Float,
-    deals: Int32,
+    tree: SampledTree,
     deal_width: np.uint64,
     scores: Float,
     fallback: int,
@@ -159,6 +151,7 @@ def _probe(
     at: np.uint64,
 ) -> float:
     """Return the payoff to player 0 of one on-policy roll-out (Gibson et al. 2012, Algorithm 1, lines 5-15)."""
+    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
     node = child
     payoff = 0.0
     rolling = True
@@ -215,21 +208,9 @@ def _append(
 
 @inlined
 def walk(
-    nodes: Int32,
-    amounts: Float,
-    probability: Float,
-    matrices: Float,
-    roots: Int32,
-    continuation: Int32,
-    deal_range: Int64,
-    deal_cumulative: Float,
-    deals: Int32,
+    tree: SampledTree,
     deal_width: np.uint64,
-    kind_of_scheme: int,
-    epsilon: float,
-    subset_size: int,
-    probe: bool,
-    table: Float,
+    scheme: SchemePlan,
     scores: Float,
     fallback: int,
     traverser: int,
@@ -242,8 +223,11 @@ def walk(
     ends: Int64,
 ) -> None:
     """Run one traversal and append what it met to the list. Scores are regrets, or a network's idea of them."""
+    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
+    kind_of_scheme, epsilon, subset_size, probe, table = scheme
     sign = 1.0 if traverser == 0 else -1.0
     begin, buffered, leaves = U(ends[0]), U(ends[1]), 0
+    chained = continuation.shape[0] > 1
     deal = U(_draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
     end = _append(ints, floats, begin, U(roots[subgame]), -1, deal, -1, 1.0, 1.0, 1.0)
     at = begin
@@ -298,92 +282,31 @@ def walk(
                     elif kind_of_scheme == EACH:
                         inclusion = table[2 * stage + kind, hand, nodes[child * NODE_WIDTH + LABEL]]
                         walked = happens(dice, tape, inclusion)
-                    if walked:
-                        weight = 1.0 if probe else 1.0 / inclusion  # (*)
-                        if nodes[child * NODE_WIDTH + KIND] == TERMINAL:  # a leaf needs no place in the list
-                            payoff = _payoff(nodes, amounts, matrices, deals, deal_width, child, deal)
-                            if continuation.shape[0] > 1:
-                                payoff = _probe(
-                                    nodes,
-                                    amounts,
-                                    probability,
-                                    matrices,
-                                    roots,
-                                    continuation,
-                                    deal_range,
-                                    deal_cumulative,
-                                    deals,
-                                    deal_width,
-                                    scores,
-                                    fallback,
-                                    child,
-                                    deal,
-                                    dice,
-                                    tape,
-                                    ends,
-                                    buffer,
-                                    buffered,
-                                )
-                            else:
-                                leaves += 1
-                            buffer[slot] = weight * sign * payoff
-                        else:
-                            own = own_reach * buffer[start + action]
-                            end = _append(ints, floats, end, child, at, deal, slot, weight, reach * inclusion, own)
-                    elif probe:
-                        buffer[slot] = sign * _probe(
-                            nodes,
-                            amounts,
-                            probability,
-                            matrices,
-                            roots,
-                            continuation,
-                            deal_range,
-                            deal_cumulative,
-                            deals,
-                            deal_width,
-                            scores,
-                            fallback,
-                            child,
-                            deal,
-                            dice,
-                            tape,
-                            ends,
-                            buffer,
-                            buffered,
+                    weight = 1.0 if probe else 1.0 / inclusion  # (*)
+                    leaf = nodes[child * NODE_WIDTH + KIND] == TERMINAL
+                    if walked and not leaf:
+                        own = own_reach * buffer[start + action]
+                        end = _append(ints, floats, end, child, at, deal, slot, weight, reach * inclusion, own)
+                    elif walked and not chained:  # a leaf needs no place in the list
+                        payoff = _payoff(nodes, amounts, matrices, deals, deal_width, child, deal)
+                        buffer[slot] = weight * sign * payoff
+                        leaves += 1
+                    elif walked or probe:  # what follows the end of a round, or an action that was left out
+                        payoff = _probe(
+                            tree, deal_width, scores, fallback, child, deal, dice, tape, ends, buffer, buffered
                         )
+                        buffer[slot] = weight * sign * payoff
                     else:
                         buffer[slot] = 0.0
         if goes_on:
-            if nodes[following * NODE_WIDTH + KIND] == TERMINAL:
-                payoff = _payoff(nodes, amounts, matrices, deals, deal_width, following, deal)
-                if continuation.shape[0] > 1:
-                    payoff = _probe(
-                        nodes,
-                        amounts,
-                        probability,
-                        matrices,
-                        roots,
-                        continuation,
-                        deal_range,
-                        deal_cumulative,
-                        deals,
-                        deal_width,
-                        scores,
-                        fallback,
-                        following,
-                        deal,
-                        dice,
-                        tape,
-                        ends,
-                        buffer,
-                        buffered,
-                    )
-                else:
-                    leaves += 1
+            if nodes[following * NODE_WIDTH + KIND] != TERMINAL:
+                end = _append(ints, floats, end, following, at, deal, -1, 1.0, reach, own_reach)
+            elif chained:
+                payoff = _probe(tree, deal_width, scores, fallback, following, deal, dice, tape, ends, buffer, buffered)
                 floats[numbers + VALUE] = sign * payoff
             else:
-                end = _append(ints, floats, end, following, at, deal, -1, 1.0, reach, own_reach)
+                floats[numbers + VALUE] = sign * _payoff(nodes, amounts, matrices, deals, deal_width, following, deal)
+                leaves += 1
         at += U(1)
     ends[0], ends[1] = end, buffered
     ends[2] += end - begin

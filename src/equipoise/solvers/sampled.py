@@ -77,8 +77,6 @@ def _iterate(
     at_a_time: int,
 ) -> None:
     """Run one iteration for each row of ``rules``, with as many threads as there are lists of visits."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
-    kind_of_scheme, epsilon, subset_size, probe, table = scheme
     ints, floats, buffer, dice, tape, ends = visits
     parts = ends.shape[0]
     for row in range(rules.shape[0]):
@@ -99,25 +97,13 @@ def _iterate(
                         my_ints, my_floats, my_buffer = ints[part], floats[part], buffer[part]
                         my_dice, my_tape, my_ends = dice[part], tape[part], ends[part]
                         for traversal in range(begin, min(begin + at_a_time, batch)):
-                            for subgame in range(roots.size):
-                                stream = traversal * roots.size + subgame
+                            for subgame in range(tree.roots.size):
+                                stream = traversal * tree.roots.size + subgame
                                 start_stream(my_dice, seed, iteration, player, stream)
                                 walk(
-                                    nodes,
-                                    amounts,
-                                    probability,
-                                    matrices,
-                                    roots,
-                                    continuation,
-                                    deal_range,
-                                    deal_cumulative,
-                                    deals,
+                                    tree,
                                     np.uint64(deal_width),
-                                    kind_of_scheme,
-                                    epsilon,
-                                    subset_size,
-                                    probe,
-                                    table,
+                                    scheme,
                                     regret_sum,
                                     UNIFORM,
                                     player,
