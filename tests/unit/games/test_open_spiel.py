@@ -114,8 +114,10 @@ def test_keys_on_several_lines_survive_a_gambit_file(tmp_path: Path) -> None:
     write_efg(game, tmp_path / "goofspiel.efg")
     copy = load_efg(tmp_path / "goofspiel.efg")
     assert infosets(copy) == {(player, f"P{player}:{key}") for player, key in infosets(game)}
-    gambit = pytest.importorskip("pygambit").read_efg(tmp_path / "goofspiel.efg")
-    assert len(gambit.infosets) == len(infosets(game))
+    import pygambit
+
+    gambit = pygambit.read_efg(tmp_path / "goofspiel.efg")
+    assert sum(len(gambit.get_infosets(player)) for player in gambit.players) == len(infosets(game))
 
 
 @pytest.mark.parametrize(
