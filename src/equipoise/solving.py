@@ -87,6 +87,7 @@ def solve(
     parameters: Mapping[str, object] | None = None,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float = 1.1,
+    first_evaluation: int = 1,
     on_progress: OnProgress = _silent,
 ) -> Solution:
     """Find a (near-)unexploitable strategy.
@@ -94,7 +95,8 @@ def solve(
     Stops at whichever of ``iterations``, ``until`` (an exploitability) and ``seconds`` is reached first; 1000
     iterations when none is given. With ``out`` the run is kept in that directory and can be resumed. The result
     depends on the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The
-    strategy is evaluated each time the iterations have grown by ``evaluation_growth``.
+    strategy is evaluated after iteration ``first_evaluation``, then each time the iterations have grown by
+    ``evaluation_growth``: late and seldom where an exact evaluation takes longer than many iterations.
     """
     recipe = find_recipe(algorithm)
     resolved = recipe.resolve(parameters or {})
@@ -119,6 +121,7 @@ def solve(
         "stop": {"iterations": iterations, "until": until, "seconds": seconds},
         "checkpoint_seconds": checkpoint_seconds,
         "evaluation_growth": evaluation_growth,
+        "first_evaluation": first_evaluation,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
         "versions": _versions(),
     }
@@ -202,6 +205,7 @@ def _run(
         seconds_before=seconds_before,
         checkpoint_seconds=config["checkpoint_seconds"],
         evaluation_growth=config["evaluation_growth"],
+        first_evaluation=config["first_evaluation"],
         on_progress=on_progress,
     )
     last = history[-1]

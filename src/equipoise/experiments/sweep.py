@@ -36,6 +36,7 @@ class Setting:
     iterations: int | None = None
     seconds: float | None = None
     evaluation_growth: float = 1.1
+    first_evaluation: int = 1
     measure: Literal["exploitability", "variance"] = "exploitability"
 
     @property
@@ -135,6 +136,7 @@ def _run_one(setting: Setting, seed: int, folder: Path) -> None:
                 out=path,
                 parameters=setting.parameters,
                 evaluation_growth=setting.evaluation_growth,
+                first_evaluation=setting.first_evaluation,
                 checkpoint_seconds=120.0,
             )
     except Interrupted:

@@ -74,9 +74,9 @@ class Interrupted(Exception):
 Record = dict[str, Any]
 
 
-def next_evaluation(iteration: int, growth: float = 1.1) -> int:
+def next_evaluation(iteration: int, growth: float = 1.1, first: int = 1) -> int:
     """Return the next iteration after which the strategy is evaluated."""
-    return max(iteration + 1, int(iteration * growth))
+    return max(first, iteration + 1, int(iteration * growth))
 
 
 def drive(
@@ -89,6 +89,7 @@ def drive(
     seconds_before: float = 0.0,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float = 1.1,
+    first_evaluation: int = 1,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Record]:
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration."""
@@ -122,7 +123,7 @@ def drive(
         return enough or good or late
 
     with _deferred_interrupts() as interrupted:
-        evaluate_at = next_evaluation(records[-1]["iteration"] if records else 0, evaluation_growth)
+        evaluate_at = next_evaluation(records[-1]["iteration"] if records else 0, evaluation_growth, first_evaluation)
         while not reached():
             target = evaluate_at if stop.iterations is None else min(evaluate_at, stop.iterations)
             step_started = time.perf_counter()
@@ -136,7 +137,7 @@ def drive(
             step = max(1, min(2 * step, int(SECONDS_A_STEP / max(took / count, 1e-9))))
             if solver.iteration >= evaluate_at:
                 record_evaluation()
-                evaluate_at = next_evaluation(solver.iteration, evaluation_growth)
+                evaluate_at = next_evaluation(solver.iteration, evaluation_growth, first_evaluation)
             now = time.perf_counter()
             if now - time_since > 0.5 or (speed == 0.0 and solver.iteration > run_since):
                 speed = (solver.iteration - run_since) / (now - time_since)
