@@ -38,6 +38,7 @@ format: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/equipoise bench tabular
+	$(BIN)/equipoise bench sampling
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -172,13 +172,12 @@ def _run(
     on_progress: OnProgress,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
-    threads = set_threads(config["threads"])
     form = solver.form
     evaluator: Evaluator | LargeEvaluator
     if isinstance(form, LargeForm):
         evaluator = LargeEvaluator(form)
     else:
-        evaluator = Evaluator(form, threads=threads_that_pay(form, threads))
+        evaluator = Evaluator(form, threads=threads_that_pay(form, set_threads(config["threads"])))
 
     def evaluate() -> Record:
         found = evaluator.best_responses(solver.average_strategy())
@@ -219,7 +218,7 @@ def _run(
         nash_conv=last["nash_conv"],
         exploitability=last["exploitability"],
         history=history,
-        threads=threads,
+        threads=solver.threads,
         solver=solver,
         directory=None if directory is None else directory.path,
     )

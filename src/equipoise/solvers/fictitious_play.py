@@ -19,6 +19,7 @@ class FictitiousPlay:
     def __init__(self, form: SequenceForm, *, threads: int = 1) -> None:
         self.form = form
         self.iteration = 0
+        self.threads = threads
         self._evaluator = Evaluator(form, threads=threads)
         first, second = form.treeplexes
         self._best = (first.uniform_strategy(), second.uniform_strategy())

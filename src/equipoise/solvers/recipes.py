@@ -22,6 +22,7 @@ class Solver(Protocol):
     """What every algorithm offers: run, give the strategy found so far, save and restore."""
 
     iteration: int
+    threads: int  # in use: never more than pay
 
     @property
     def form(self) -> SequenceForm | LargeForm:

@@ -175,8 +175,8 @@ class SampledCFR:
         self._deal_width = game.deal_width
         self._alternating = updates == "alternating"
         self._averaging = STOCHASTIC if averaging == "stochastic" else OWN_REACH_AVERAGING
-        self._threads = threads if batch >= 2 * threads else 1
-        self._at_a_time = 1 if self._threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // self._threads))
+        self.threads = threads if batch >= 2 * threads else 1
+        self._at_a_time = 1 if self.threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // self.threads))
         size = sum(game.table_sizes)
         self._split = game.table_sizes[0]
         self.regret_sum = np.zeros(size)
@@ -185,8 +185,8 @@ class SampledCFR:
         buffered = 0 if updates_at_once(batch, self._alternating, coefficient_table(rule, 2, 1)[0]) else size
         self._increment = np.zeros(buffered)
         self._marks = np.zeros(buffered, np.int64)
-        self._touched = np.zeros((self._threads, 1 + 2 * buffered), np.int64)
-        self._visits = make_visits(game.tree, self._at_a_time, self._threads)
+        self._touched = np.zeros((self.threads, 1 + 2 * buffered), np.int64)
+        self._visits = make_visits(game.tree, self._at_a_time, self.threads)
 
     @property
     def nodes_touched(self) -> int:
@@ -195,9 +195,9 @@ class SampledCFR:
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
-        if self._threads > 1:
-            set_threads(self._threads)
-        _ITERATE[self._threads > 1](
+        if self.threads > 1:
+            set_threads(self.threads)
+        _ITERATE[self.threads > 1](
             self._tree,
             self._deal_width,
             self._scheme,
