@@ -93,6 +93,10 @@ def solve(
     engine: Annotated[Literal["auto", "sequence", "vector"], Parameter(help="Which compiled form to solve.")] = "auto",
     set_: Settings = None,
     checkpoint_seconds: Annotated[float, Parameter(help="Time between checkpoints.")] = 30.0,
+    first_evaluation: Annotated[int | None, Parameter(help="The iteration of the first evaluation.")] = None,
+    evaluation_growth: Annotated[
+        float | None, Parameter(help="By what factor iterations grow between evaluations; 1.1 in most games.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Solve a game and keep the run: configuration, log, checkpoints and the policy.
@@ -116,6 +120,8 @@ def solve(
             engine=engine,
             parameters=_settings(set_),
             checkpoint_seconds=checkpoint_seconds,
+            evaluation_growth=evaluation_growth,
+            first_evaluation=first_evaluation,
             on_progress=on_progress,
         )
     _print_solution(solution.summary(), folder, json)
