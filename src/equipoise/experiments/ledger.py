@@ -14,7 +14,7 @@ from equipoise.experiments.sweep import History
 from equipoise.files import write_text
 from equipoise.views.plot import plot_sweep
 
-KEPT_POINTS = 60  # a history is thinned to this many points in the data file
+KEPT_POINTS = 25  # a history is thinned to this many points in the data file
 
 
 def find_claim(claim_id: str) -> Claim:
@@ -61,7 +61,7 @@ def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str
         picture = f"{name}{'' if number == 0 else f'-{number + 1}'}.png"
         draw(results, figure, f"{claim.id}: {claim.paper}", folder / picture)
         outcome["figures"].append(picture)
-    write_text(folder / f"{name}.json", json.dumps(outcome, indent=1) + "\n")
+    write_text(folder / f"{name}.json", json.dumps(outcome) + "\n")
     return outcome
 
 

@@ -37,24 +37,23 @@ from equipoise.trees.treeplex import Float, Int64, normalised
 
 Pair = tuple[Float, Float]
 Form = SequenceForm | LargeForm
-TRAVERSALS_AT_ONCE = 256  # a thread's share of a batch between two merges
+TRAVERSALS_AT_ONCE = 96  # a thread's share of a batch between two merges
 
 
 @inlined
-def _apply(rule: Float, first: int, last: int, regret_sum: Float, increment: Float, touched: Int64Table) -> None:
-    """Step 2: one update per infoset that the batch met, or of the whole table when the rule makes old regrets fade."""
-    fading = rule[0] != 1.0 or rule[1] != 1.0
-    if fading:
+def _apply(rule: Float, first: int, last: int, regret_sum: Float, increment: Float, touched: Int64) -> None:
+    """Step 2: one update per infoset that the batch met, or of a whole stretch when the rule makes old regrets fade."""
+    if rule[0] != 1.0 or rule[1] != 1.0:
         for k in range(first, last):
             regret_sum[k] = updated(regret_sum[k], increment[k], rule[0], rule[1], rule[2], rule[3])
             increment[k] = 0.0
-    for part in range(touched.shape[0]):
-        for number in range(0 if fading else touched[part, 0]):
-            entry = touched[part, 1 + 2 * number]
-            for k in range(entry, entry + touched[part, 2 + 2 * number]):
+    else:
+        for number in range(touched[0]):
+            entry = touched[1 + 2 * number]
+            for k in range(entry, entry + touched[2 + 2 * number]):
                 regret_sum[k] = updated(regret_sum[k], increment[k], rule[0], rule[1], rule[2], rule[3])
                 increment[k] = 0.0
-        touched[part, 0] = 0
+    touched[0] = 0
 
 
 def _iterate(
@@ -138,7 +137,10 @@ def _iterate(
             if not at_once:
                 first = first_of_player_1 if first_player == 1 else 0
                 last = first_of_player_1 if end_player == 1 else regret_sum.size
-                _apply(rule, first, last, regret_sum, increment, touched)
+                stretch = (last - first + parts - 1) // parts
+                for part in prange(parts):
+                    begin = first + part * stretch
+                    _apply(rule, begin, min(begin + stretch, last), regret_sum, increment, touched[part])
 
 
 @inlined
