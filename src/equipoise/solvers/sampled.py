@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from equipoise.compiled import inlined, kernel_pair, prange, set_threads
+from equipoise.compiled import inlined, kernel_pair, prange, set_threads, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.dice import start_stream
@@ -33,7 +33,7 @@ from equipoise.sampling.traversal import (
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import Float, Int64, normalised
+from equipoise.trees.treeplex import Float, Int32, Int64, UInt64, normalised
 
 Pair = tuple[Float, Float]
 Form = SequenceForm | LargeForm
@@ -56,7 +56,70 @@ def _apply(rule: Float, first: int, last: int, regret_sum: Float, increment: Flo
     touched[0] = 0
 
 
-def _iterate(
+@uncounted
+def _iterate_singly(
+    tree: SampledTree,
+    deal_width: int,
+    scheme: SchemePlan,
+    rules: Float,
+    first_iteration: int,
+    seed: int,
+    averaging: int,
+    regret_sum: Float,
+    strategy_sum: Float,
+    unused: Float,
+    unmarked: Int64,
+    ints: Int32,
+    floats: Float,
+    buffer: Float,
+    dice: UInt64,
+    tape: Float,
+    ends: Int64,
+) -> None:
+    """Run iterations of one traversal a player, alternating, whose regrets go straight into the sums."""
+    width = np.uint64(deal_width)
+    for row in range(rules.shape[0]):
+        rule, iteration = rules[row], first_iteration + row
+        for player in range(2):
+            for subgame in range(tree.roots.size):
+                ends[0], ends[1] = 0, 0
+                start_stream(dice, seed, iteration, player, subgame)
+                walk(
+                    tree,
+                    width,
+                    scheme,
+                    regret_sum,
+                    UNIFORM,
+                    player,
+                    subgame,
+                    ints,
+                    floats,
+                    buffer,
+                    dice,
+                    tape,
+                    ends,
+                )
+                absorb(
+                    ints,
+                    floats,
+                    buffer,
+                    ends[0],
+                    0,
+                    1,
+                    True,
+                    1.0,
+                    rule,
+                    averaging,
+                    iteration,
+                    regret_sum,
+                    unused,
+                    strategy_sum,
+                    unmarked,
+                    unmarked,
+                )
+
+
+def _iterate_batches(
     tree: SampledTree,
     deal_width: int,
     scheme: SchemePlan,
@@ -75,12 +138,11 @@ def _iterate(
     visits: Visits,
     at_a_time: int,
 ) -> None:
-    """Run one iteration for each row of ``rules``, with as many threads as there are lists of visits."""
+    """Run iterations of ``batch`` traversals a player, one for each row of ``rules``, a thread for each list."""
     ints, floats, buffer, dice, tape, ends = visits
     parts = ends.shape[0]
     for row in range(rules.shape[0]):
         rule, iteration = rules[row], first_iteration + row
-        at_once = updates_at_once(batch, alternating, rule)
         for turn in range(2 if alternating else 1):
             first_player, end_player = (turn, turn + 1) if alternating else (0, 2)
             for player in range(first_player, end_player):
@@ -123,7 +185,7 @@ def _iterate(
                                 ends[source, 0],
                                 part,
                                 parts,
-                                at_once,
+                                False,
                                 1.0 / batch,
                                 rule,
                                 averaging,
@@ -134,22 +196,21 @@ def _iterate(
                                 marks,
                                 touched[part],
                             )
-            if not at_once:
-                first = first_of_player_1 if first_player == 1 else 0
-                last = first_of_player_1 if end_player == 1 else regret_sum.size
-                stretch = (last - first + parts - 1) // parts
-                for part in prange(parts):
-                    begin = first + part * stretch
-                    _apply(rule, begin, min(begin + stretch, last), regret_sum, increment, touched[part])
+            first = first_of_player_1 if first_player == 1 else 0
+            last = first_of_player_1 if end_player == 1 else regret_sum.size
+            stretch = (last - first + parts - 1) // parts
+            for part in prange(parts):
+                begin = first + part * stretch
+                _apply(rule, begin, min(begin + stretch, last), regret_sum, increment, touched[part])
 
 
-@inlined
-def updates_at_once(batch: int, alternating: bool, rule: Float) -> bool:
-    """Return whether a traversal's regrets can go straight into the sums, without a buffer for the batch."""
-    return batch == 1 and alternating and rule[0] == 1.0 and rule[1] == 1.0
+_ITERATE_BATCHES = kernel_pair(_iterate_batches)
 
 
-_ITERATE = kernel_pair(_iterate)
+def _keeps_regrets(rule: Rule) -> bool:
+    """Return whether a rule leaves regrets alone where nothing was sampled, so that tables need no sweep."""
+    keep_positive, keep_negative = coefficient_table(rule, 2, 1)[0, :2]
+    return bool(keep_positive == 1.0 and keep_negative == 1.0)
 
 
 class SampledCFR:
@@ -183,8 +244,9 @@ class SampledCFR:
         self._split = game.table_sizes[0]
         self.regret_sum = np.zeros(size)
         self.strategy_sum = np.zeros(size)
-        # Buffers for the batch are needed unless every traversal updates the sums at once (rules fade from t = 2 on).
-        buffered = 0 if updates_at_once(batch, self._alternating, coefficient_table(rule, 2, 1)[0]) else size
+        # One traversal meets an infoset once, so its regrets need no buffer; with one, Bluff(2,2) would not fit.
+        self._singly = batch == 1 and self._alternating and _keeps_regrets(rule)
+        buffered = 0 if self._singly else size
         self._increment = np.zeros(buffered)
         self._marks = np.zeros(buffered, np.int64)
         self._touched = np.zeros((self.threads, 1 + 2 * buffered), np.int64)
@@ -197,27 +259,29 @@ class SampledCFR:
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
-        if self.threads > 1:
-            set_threads(self.threads)
-        _ITERATE[self.threads > 1](
-            self._tree,
-            self._deal_width,
-            self._scheme,
-            coefficient_table(self.rule, self.iteration + 1, iterations),
-            self.iteration + 1,
-            self.seed,
-            self._batch,
-            self._alternating,
-            self._averaging,
-            self._split,
-            self.regret_sum,
-            self.strategy_sum,
-            self._increment,
-            self._marks,
-            self._touched,
-            self._visits,
-            self._at_a_time,
-        )
+        rules = coefficient_table(self.rule, self.iteration + 1, iterations)
+        common = (self._tree, self._deal_width, self._scheme, rules, self.iteration + 1, self.seed)
+        if self._singly:
+            lists = (array[0] for array in self._visits)
+            buffers = (self._increment, self._marks)
+            _iterate_singly(*common, self._averaging, self.regret_sum, self.strategy_sum, *buffers, *lists)
+        else:
+            if self.threads > 1:
+                set_threads(self.threads)
+            _ITERATE_BATCHES[self.threads > 1](
+                *common,
+                self._batch,
+                self._alternating,
+                self._averaging,
+                self._split,
+                self.regret_sum,
+                self.strategy_sum,
+                self._increment,
+                self._marks,
+                self._touched,
+                self._visits,
+                self._at_a_time,
+            )
         self.iteration += iterations
 
     def average_strategy(self) -> Pair:
