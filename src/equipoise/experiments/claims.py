@@ -285,9 +285,9 @@ D1 = Claim(
         scale="the paper's own scale: 1000 iterations, four seeds",
     ),
     quick=Sweep(
-        settings=_batches("nl_leduc(stack=5)", 100, (1, 100, 500, 1000), "max"),
+        settings=_batches("nl_leduc(stack=5)", 300, (1, 1000, 5000, 10000), "max"),
         seeds=2,
-        scale="100 iterations with batches a tenth as large",
+        scale="300 iterations, two seeds",
     ),
     figures=(Figure(x="iteration", x_label="iteration"),),
     judge=_judge_d1,
@@ -350,9 +350,9 @@ D2 = Claim(
         scale="the paper's own scale: b = 5000, 1000 iterations, four seeds",
     ),
     quick=Sweep(
-        settings=_schemes("nl_leduc(stack=5)", 150, 1000, ("1", "3", "5", "max")),
+        settings=_schemes("nl_leduc(stack=5)", 300, 5000, ("1", "3", "5", "max")),
         seeds=2,
-        scale="150 iterations with b = 1000",
+        scale="300 iterations, two seeds",
     ),
     figures=_BY_ITERATION_AND_NODES,
     judge=_judge_d2,
