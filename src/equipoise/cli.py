@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -33,7 +35,14 @@ def games(*, json: Json = False) -> None:
     sizes = _sizes()
     if json:
         listed = [
-            {"game": e.name, "usage": e.usage, "about": e.about, "source": e.source, "infosets": sizes.get(e.name)}
+            {
+                "game": e.name,
+                "usage": e.usage,
+                "parameters": {parameter.name: parameter.meaning for parameter in e.parameters},
+                "about": e.about,
+                "source": e.source,
+                "infosets": sizes[e.name],
+            }
             for e in CATALOGUE.values()
         ]
         return _print_json({"games": listed, "adapters": ADAPTERS})
@@ -350,21 +359,16 @@ def _free_folder(game: str, algorithm: str, seed: int) -> Path:
     return folder
 
 
-class _resumable:  # noqa: N801
-    """A context that ends an interrupted run with the command that goes on with it."""
+@contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """End an interrupted run with the command that goes on with it."""
+    from equipoise.runs.drive import Interrupted
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        from equipoise.runs.drive import Interrupted
-
-        if isinstance(error, Interrupted):
-            _note(f"saved after iteration {error.iteration:,}; go on with: equipoise resume {self.folder}")
-            sys.exit(130)
+    try:
+        yield
+    except Interrupted as error:
+        _note(f"saved after iteration {error.iteration:,}; go on with: equipoise resume {folder}")
+        sys.exit(130)
 
 
 def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:

@@ -27,8 +27,6 @@ FORMAT = "equipoise-run"
 VERSION = 1
 KEPT_CHECKPOINTS = 2
 
-Arrays = Mapping[str, npt.NDArray[Any]]
-
 
 class Checkpoint(NamedTuple):
     """A solver's state, and how far it had come."""

@@ -110,12 +110,6 @@ class LargeForm:
 
     game: Game
     sampled: SampledGame
-    engine: str = "public"
-
-    @property
-    def num_sequences(self) -> int:
-        """Return the number of (infoset, action) pairs."""
-        return sum(self.sampled.table_sizes)
 
 
 class LargeEvaluator:
