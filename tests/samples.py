@@ -123,7 +123,7 @@ def prepared(text: str, tree: str) -> Prepared:
 @numba.njit(error_model="numpy")
 def _traverse(tree, deal_width, plan, scores, traverser, subgame, visits):
     """Run one traversal of a subgame into an empty list."""
-    ints, floats, buffer, dice, tape, ends = visits
+    ints, floats, buffer, dice, tape, ends, _, _ = visits
     ends[0, 0] = ends[0, 1] = 0
     dice[0, 1] = 0
     width = np.uint64(deal_width)
@@ -175,7 +175,7 @@ def _weigh(
     ``absorb`` adds: with the probability in place of a batch's share for the estimators, and in place of an iteration's
     weight for records of own reach. A sample has the number of an iteration, so that it counts each infoset once.
     """
-    ints, floats, buffer, dice, tape, ends = visits
+    ints, floats, buffer, dice, tape, ends, _, _ = visits
     samples, total = 0, 0.0
     unused = np.zeros_like(regret)
     own_rule = rule.copy()
@@ -189,24 +189,24 @@ def _weigh(
         own_rule[6] = probability
         for averaging in range(2):
             touched[0] = 0
-            absorb(
-                ints[0],
-                floats[0],
-                buffer[0],
-                ends[0, 0],
-                0,
-                1,
-                False,
-                probability,
-                rule if averaging == STOCHASTIC else own_rule,
-                averaging,
-                2 * samples + averaging,
-                unused,
-                regret if averaging == STOCHASTIC else unused,
-                average if averaging == STOCHASTIC else own,
-                marks,
-                touched,
-            )
+            for position in range(np.uint64(ends[0, 0])):
+                absorb(
+                    ints[0],
+                    floats[0],
+                    buffer[0],
+                    np.uint64(position),
+                    ints[0, np.uint64(position) * INT_WIDTH + ROLE],
+                    False,
+                    probability,
+                    rule if averaging == STOCHASTIC else own_rule,
+                    averaging,
+                    2 * samples + averaging,
+                    unused,
+                    regret if averaging == STOCHASTIC else unused,
+                    average if averaging == STOCHASTIC else own,
+                    marks,
+                    touched,
+                )
         for position in range(ends[0, 0]):
             here = position * int(INT_WIDTH)
             if ints[0, here + int(ROLE)] == OWN:

@@ -50,28 +50,47 @@ def match_block(scores: Float, offset: int, actions: int, width: int, totals: Fl
 
 
 @inlined
+def positive_parts(
+    scores: Float, first: np.uint64, actions: np.uint64, fallback: int, strategy: Float, start: np.uint64
+) -> float:
+    """Write numbers proportional to the probabilities of one infoset, whose scores lie together, and return their sum.
+
+    A choice can be made from these at once; the division that makes them probabilities then delays nothing.
+    """
+    total = 0.0
+    for action in range(actions):
+        positive = max(scores[first + action], 0.0)
+        strategy[start + action] = positive
+        total += positive
+    if total > SAFE_TO_INVERT:
+        return total
+    if total > 0.0:
+        for action in range(actions):
+            strategy[start + action] = strategy[start + action] / total
+        return 1.0
+    if fallback == BEST:
+        best = np.uint64(0)
+        for action in range(actions):
+            if scores[first + action] > scores[first + best]:
+                best = np.uint64(action)
+        strategy[start + best] = 1.0
+        return 1.0
+    for action in range(actions):
+        strategy[start + action] = 1.0
+    return float(actions)
+
+
+@inlined
+def normalise(strategy: Float, start: np.uint64, actions: np.uint64, total: float) -> None:
+    """Turn positive parts into probabilities, with one division."""
+    over_total = 1.0 / total
+    for action in range(actions):
+        strategy[start + action] *= over_total
+
+
+@inlined
 def match_infoset(
     scores: Float, first: np.uint64, actions: np.uint64, fallback: int, strategy: Float, start: np.uint64
 ) -> None:
-    """Write the probabilities of one infoset, whose scores lie together, to ``strategy[start:start + actions]``."""
-    total = 0.0
-    for action in range(actions):
-        score = scores[first + action]
-        strategy[start + action] = score
-        total += max(score, 0.0)
-    if fallback == BEST and total <= 0.0:
-        best = start
-        for action in range(actions):
-            if strategy[start + action] > strategy[best]:
-                best = start + action
-        for action in range(actions):
-            strategy[start + action] = 0.0
-        strategy[best] = total = 1.0
-    if total > SAFE_TO_INVERT:  # the same, with one division instead of one per action
-        over_total = 1.0 / total
-        for action in range(actions):
-            strategy[start + action] = max(strategy[start + action], 0.0) * over_total
-    else:
-        uniform = 1.0 / actions
-        for action in range(actions):
-            strategy[start + action] = _share(strategy[start + action], total, uniform)
+    """Write the probabilities of one infoset to ``strategy[start:start + actions]``."""
+    normalise(strategy, start, actions, positive_parts(scores, first, actions, fallback, strategy, start))

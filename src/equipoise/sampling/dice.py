@@ -61,18 +61,24 @@ def choose_index(dice: UInt64, tape: Float, count: int) -> int:
 
 
 @inlined
-def choose_weighted(dice: UInt64, tape: Float, weights: Float, start: np.uint64, count: np.uint64) -> np.uint64:
-    """Return an index with the probabilities ``weights[start:start + count]``, which sum to 1."""
-    u = draw(dice, tape)
-    low, total, chosen = 0.0, 0.0, np.uint64(0)
+def choose_weighted(
+    dice: UInt64, tape: Float, weights: Float, start: np.uint64, count: np.uint64, sum_of_weights: float
+) -> np.uint64:
+    """Return an index with probabilities proportional to ``weights[start:start + count]``."""
+    u = draw(dice, tape) * sum_of_weights
+    total, chosen = 0.0, np.uint64(0)
     for index in range(count):  # unsigned, as `count` is
-        weight = weights[start + index]
-        if weight > 0.0:  # rounding may leave u above the sum: then the last possible index is chosen
-            chosen, low = np.uint64(index), total
-            total += weight
-            if u < total:
-                break
-    note(dice, tape, low, total)
+        total += weights[start + index]
+        chosen += np.uint64(total <= u)  # counted, not branched on: which one it is cannot be predicted
+    if chosen >= count:  # rounding left u above the sum: the last possible index
+        chosen = count - np.uint64(1)
+        while weights[start + chosen] <= 0.0:
+            chosen -= np.uint64(1)
+    if tape.shape[0] > 0:
+        low = 0.0
+        for index in range(chosen):
+            low += weights[start + index]
+        note(dice, tape, low / sum_of_weights, (low + weights[start + chosen]) / sum_of_weights)
     return chosen
 
 

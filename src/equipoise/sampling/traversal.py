@@ -25,12 +25,12 @@ import numpy as np
 
 from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.games import CHANCE, TERMINAL
-from equipoise.regret.matching import match_infoset
+from equipoise.regret.matching import match_infoset, normalise, positive_parts
 from equipoise.regret.rules import updated
 from equipoise.sampling import tree as columns
 from equipoise.sampling.dice import choose_index, choose_weighted, draw, happens, note
 from equipoise.sampling.schemes import EACH, ONE, SUBSET, SchemePlan
-from equipoise.sampling.tree import SampledTree
+from equipoise.sampling.tree import Int32Table, SampledTree
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 # Indices are unsigned in these kernels, and tables are flat with a constant width: an index that may be negative, or a
@@ -59,6 +59,8 @@ class Visits(NamedTuple):
     dice: np.ndarray[tuple[int, int], np.dtype[np.uint64]]  # [threads, 2] streams of random numbers
     tape: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]  # [threads, draws, 3] empty but in exact tests
     ends: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, 3] used list, used buffer, nodes touched
+    order: np.ndarray[tuple[int, int, int], np.dtype[np.int32]]  # [threads, parts, capacity] visits by part of tables
+    counts: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, parts]
 
 
 @kernel
@@ -100,6 +102,8 @@ def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_lengt
         dice=np.zeros((threads, 2), np.uint64),
         tape=np.zeros((threads, tape_length, 3)),
         ends=np.zeros((threads, 3), np.int64),
+        order=np.zeros((threads, threads, size), np.int32),
+        counts=np.zeros((threads, threads), np.int64),
     )
 
 
@@ -175,12 +179,12 @@ def _probe(
         elif kind == CHANCE:
             node = first
             if probability.size > 0:
-                node = first + U(choose_weighted(dice, tape, probability, first, U(count)))
+                node = first + U(choose_weighted(dice, tape, probability, first, U(count), 1.0))
         else:
             hand = U(deals[deal * deal_width + U(3) * U(stage) + U(kind)])
             entry = U(nodes[row + FIRST]) + hand * U(count)
-            match_infoset(scores, entry, U(count), fallback, scratch, at)
-            node = first + U(choose_weighted(dice, tape, scratch, at, U(count)))
+            total = positive_parts(scores, entry, U(count), fallback, scratch, at)
+            node = first + U(choose_weighted(dice, tape, scratch, at, U(count), total))
     return payoff
 
 
@@ -207,7 +211,7 @@ def _append(
 
 
 @inlined
-def walk(
+def descend(
     tree: SampledTree,
     deal_width: np.uint64,
     scheme: SchemePlan,
@@ -222,11 +226,12 @@ def walk(
     tape: Float,
     ends: Int64,
 ) -> None:
-    """Run one traversal and append what it met to the list. Scores are regrets, or a network's idea of them."""
+    """Walk forward once and append what is met to the list. Scores are regrets, or a network's idea of them."""
     nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
     kind_of_scheme, epsilon, subset_size, probe, table = scheme
     sign = 1.0 if traverser == 0 else -1.0
-    begin, buffered, leaves = U(ends[0]), U(ends[1]), 0
+    begin, buffered, unlisted = U(ends[0]), U(ends[1]), 0
+    dealt = probability.size == 0  # then a node of chance has one child, and needs no place in the list
     chained = continuation.shape[0] > 1
     deal = U(_draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
     end = _append(ints, floats, begin, U(roots[subgame]), -1, deal, -1, 1.0, 1.0, 1.0)
@@ -244,20 +249,22 @@ def walk(
         reach, own_reach = floats[numbers + SAMPLE_REACH], floats[numbers + OWN_REACH]
         following, goes_on = first, True  # the one child that is walked, where the traverser has no say
         if kind == CHANCE:
-            if probability.size > 0:
-                following = first + U(choose_weighted(dice, tape, probability, first, count))
+            if not dealt:
+                following = first + U(choose_weighted(dice, tape, probability, first, count, 1.0))
         else:
             start = buffered
             hand = U(deals[deal * deal_width + U(3) * U(stage) + U(kind)])
             entry = U(nodes[row + FIRST]) + hand * count
             ints[here + START], ints[here + ENTRY], ints[here + ACTIONS] = start, entry, count
-            match_infoset(scores, entry, count, fallback, buffer, start)
             if kind != traverser:
                 ints[here + ROLE] = OPPONENT
                 buffered = start + count
-                following = first + U(choose_weighted(dice, tape, buffer, start, count))
+                total = positive_parts(scores, entry, count, fallback, buffer, start)
+                following = first + U(choose_weighted(dice, tape, buffer, start, count, total))
+                normalise(buffer, start, count, total)
             else:
                 goes_on = False
+                match_infoset(scores, entry, count, fallback, buffer, start)
                 ints[here + ROLE] = OWN
                 values = start + count
                 buffered = values + count
@@ -265,7 +272,7 @@ def walk(
                 if kind_of_scheme == ONE:
                     for action in range(count):
                         buffer[values + action] = epsilon / count + (1.0 - epsilon) * buffer[start + action]
-                    chosen = U(choose_weighted(dice, tape, buffer, values, count))
+                    chosen = U(choose_weighted(dice, tape, buffer, values, count, 1.0))
                     chosen_probability = buffer[values + chosen]
                 size, left = min(subset_size, int(count)), int(count)
                 for action in range(count):
@@ -283,6 +290,9 @@ def walk(
                         inclusion = table[2 * stage + kind, hand, nodes[child * NODE_WIDTH + LABEL]]
                         walked = happens(dice, tape, inclusion)
                     weight = 1.0 if probe else 1.0 / inclusion  # (*)
+                    if dealt and nodes[child * NODE_WIDTH + KIND] == CHANCE:
+                        child = U(nodes[child * NODE_WIDTH + FIRST_CHILD])
+                        unlisted += int(walked or probe)
                     leaf = nodes[child * NODE_WIDTH + KIND] == TERMINAL
                     if walked and not leaf:
                         own = own_reach * buffer[start + action]
@@ -290,7 +300,7 @@ def walk(
                     elif walked and not chained:  # a leaf needs no place in the list
                         payoff = _payoff(nodes, amounts, matrices, deals, deal_width, child, deal)
                         buffer[slot] = weight * sign * payoff
-                        leaves += 1
+                        unlisted += 1
                     elif walked or probe:  # what follows the end of a round, or an action that was left out
                         payoff = _probe(
                             tree, deal_width, scores, fallback, child, deal, dice, tape, ends, buffer, buffered
@@ -299,6 +309,9 @@ def walk(
                     else:
                         buffer[slot] = 0.0
         if goes_on:
+            if dealt and nodes[following * NODE_WIDTH + KIND] == CHANCE:
+                following = U(nodes[following * NODE_WIDTH + FIRST_CHILD])
+                unlisted += 1
             if nodes[following * NODE_WIDTH + KIND] != TERMINAL:
                 end = _append(ints, floats, end, following, at, deal, -1, 1.0, reach, own_reach)
             elif chained:
@@ -306,30 +319,58 @@ def walk(
                 floats[numbers + VALUE] = sign * payoff
             else:
                 floats[numbers + VALUE] = sign * _payoff(nodes, amounts, matrices, deals, deal_width, following, deal)
-                leaves += 1
+                unlisted += 1
         at += U(1)
     ends[0], ends[1] = end, buffered
     ends[2] += end - begin
-    ends[2] += leaves
-    while at > begin:
-        at -= U(1)
-        here, numbers = at * INT_WIDTH, at * FLOAT_WIDTH
-        value = floats[numbers + VALUE]
-        if ints[here + ROLE] == OWN:
-            start, count = U(ints[here + START]), U(ints[here + ACTIONS])
-            values = start + count
-            value = 0.0
-            for action in range(count):
-                value += buffer[start + action] * buffer[values + action]
-            floats[numbers + VALUE] = value
-            over_reach = 1.0 / floats[numbers + SAMPLE_REACH]  # (**)
-            for action in range(count):
-                buffer[values + action] = (buffer[values + action] - value) * over_reach
-        slot, parent = ints[here + SLOT], ints[here + PARENT]
-        if slot >= 0:
-            buffer[U(slot)] = floats[numbers + WEIGHT] * value
-        elif parent >= 0:
-            floats[U(parent) * FLOAT_WIDTH + VALUE] = value
+    ends[2] += unlisted
+
+
+@inlined
+def back_up(ints: Int32, floats: Float, buffer: Float, position: np.uint64, role: int) -> None:
+    """Hand the value of a visited node, whose descendants have had their turn, to where it came from."""
+    here, numbers = position * INT_WIDTH, position * FLOAT_WIDTH
+    value = floats[numbers + VALUE]
+    if role == OWN:
+        start, count = U(ints[here + START]), U(ints[here + ACTIONS])
+        values = start + count
+        value = 0.0
+        for action in range(count):
+            value += buffer[start + action] * buffer[values + action]
+        floats[numbers + VALUE] = value
+        over_reach = 1.0 / floats[numbers + SAMPLE_REACH]  # (**)
+        for action in range(count):
+            buffer[values + action] = (buffer[values + action] - value) * over_reach
+    slot, parent = ints[here + SLOT], ints[here + PARENT]
+    if slot >= 0:
+        buffer[U(slot)] = floats[numbers + WEIGHT] * value
+    elif parent >= 0:
+        floats[U(parent) * FLOAT_WIDTH + VALUE] = value
+
+
+@inlined
+def walk(
+    tree: SampledTree,
+    deal_width: np.uint64,
+    scheme: SchemePlan,
+    scores: Float,
+    fallback: int,
+    traverser: int,
+    subgame: int,
+    ints: Int32,
+    floats: Float,
+    buffer: Float,
+    dice: UInt64,
+    tape: Float,
+    ends: Int64,
+) -> None:
+    """Run one traversal, forward and backward, and leave what it met in the list."""
+    begin = U(ends[0])
+    descend(tree, deal_width, scheme, scores, fallback, traverser, subgame, ints, floats, buffer, dice, tape, ends)
+    position = U(ends[0])
+    while position > begin:
+        position -= U(1)
+        back_up(ints, floats, buffer, position, ints[position * INT_WIDTH + ROLE])
 
 
 @inlined
@@ -337,9 +378,8 @@ def absorb(
     ints: Int32,
     floats: Float,
     buffer: Float,
-    visited: int,
-    part: int,
-    parts: int,
+    position: np.uint64,
+    role: int,
     at_once: bool,
     share: float,
     rule: Float,
@@ -351,39 +391,47 @@ def absorb(
     marks: Int64,
     touched: Int64,
 ) -> None:
-    """Add what traversals met to the tables; of the tables, only the entries of one part (for threads).
+    """Add what a traversal met at one place of the list to the tables.
 
     ``at_once`` updates regrets under the rule now (one traversal an iteration); otherwise regrets are summed in
     ``regret_increment`` until the batch is complete. Averaging (G12 line 27, or DN19 Algorithm 3): the opponent's
     infosets get their strategy over the traverser's sample reach; or the traverser's get own reach x strategy, once per
     infoset and iteration. ``touched`` lists the traverser's infosets met: its length, then entry and actions of each.
     """
-    for position in range(U(visited)):
-        here = position * INT_WIDTH
-        role, entry = ints[here + ROLE], U(ints[here + ENTRY])
-        if role == PASSES or (parts > 1 and (ints[here + ENTRY] >> 6) % parts != part):
-            continue
-        start, count = U(ints[here + START]), U(ints[here + ACTIONS])
-        if role == OWN:
-            first_visit = True
-            regrets = start + count
-            if at_once:
-                for action in range(count):
-                    k = entry + action
-                    regret_sum[k] = updated(regret_sum[k], buffer[regrets + action], rule[0], rule[1], rule[2], rule[3])
-            else:
-                first_visit = marks[entry] != iteration
-                if first_visit:
-                    marks[entry] = iteration
-                    touched[1 + 2 * touched[0]], touched[2 + 2 * touched[0]] = entry, count
-                    touched[0] += 1
-                for action in range(count):
-                    regret_increment[entry + action] += share * buffer[regrets + action]
-            if averaging == OWN_REACH_AVERAGING and first_visit:
-                weight = rule[6] * floats[position * FLOAT_WIDTH + OWN_REACH]
-                for action in range(count):
-                    strategy_sum[entry + action] += weight * buffer[start + action]
-        elif averaging == STOCHASTIC:
-            weight = rule[6] * share / floats[position * FLOAT_WIDTH + SAMPLE_REACH]
+    here = position * INT_WIDTH
+    start, entry, count = U(ints[here + START]), U(ints[here + ENTRY]), U(ints[here + ACTIONS])
+    if role == OWN:
+        first_visit = True
+        regrets = start + count
+        if at_once:
+            for action in range(count):
+                k = entry + action
+                regret_sum[k] = updated(regret_sum[k], buffer[regrets + action], rule[0], rule[1], rule[2], rule[3])
+        else:
+            first_visit = marks[entry] != iteration
+            if first_visit:
+                marks[entry] = iteration
+                touched[1 + 2 * touched[0]], touched[2 + 2 * touched[0]] = entry, count
+                touched[0] += 1
+            for action in range(count):
+                regret_increment[entry + action] += share * buffer[regrets + action]
+        if averaging == OWN_REACH_AVERAGING and first_visit:
+            weight = rule[6] * floats[position * FLOAT_WIDTH + OWN_REACH]
             for action in range(count):
                 strategy_sum[entry + action] += weight * buffer[start + action]
+    elif role == OPPONENT and averaging == STOCHASTIC:
+        weight = rule[6] * share / floats[position * FLOAT_WIDTH + SAMPLE_REACH]
+        for action in range(count):
+            strategy_sum[entry + action] += weight * buffer[start + action]
+
+
+@inlined
+def sort_by_part(ints: Int32, visited: int, order: Int32Table, counts: Int64) -> None:
+    """List the visits to infosets by the part of the tables (one a thread) that each belongs to."""
+    parts = np.int32(counts.size)
+    counts[:] = 0
+    for position in range(U(visited)):
+        here = position * INT_WIDTH
+        part = U((ints[here + ENTRY] >> 6) % parts)
+        order[part, U(counts[part])] = position
+        counts[part] += int(ints[here + ROLE] != PASSES)  # not branched on: the next one takes the place

@@ -24,11 +24,16 @@ from equipoise.sampling.dice import start_stream
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
+    INT_WIDTH,
     OWN_REACH_AVERAGING,
+    ROLE,
     STOCHASTIC,
     Visits,
     absorb,
+    back_up,
+    descend,
     make_visits,
+    sort_by_part,
     walk,
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
@@ -84,7 +89,7 @@ def _iterate_singly(
             for subgame in range(tree.roots.size):
                 ends[0], ends[1] = 0, 0
                 start_stream(dice, seed, iteration, player, subgame)
-                walk(
+                descend(
                     tree,
                     width,
                     scheme,
@@ -99,24 +104,28 @@ def _iterate_singly(
                     tape,
                     ends,
                 )
-                absorb(
-                    ints,
-                    floats,
-                    buffer,
-                    ends[0],
-                    0,
-                    1,
-                    True,
-                    1.0,
-                    rule,
-                    averaging,
-                    iteration,
-                    regret_sum,
-                    unused,
-                    strategy_sum,
-                    unmarked,
-                    unmarked,
-                )
+                position = np.uint64(ends[0])
+                while position > np.uint64(0):
+                    position -= np.uint64(1)
+                    role = ints[position * INT_WIDTH + ROLE]
+                    back_up(ints, floats, buffer, position, role)
+                    absorb(
+                        ints,
+                        floats,
+                        buffer,
+                        position,
+                        role,
+                        True,
+                        1.0,
+                        rule,
+                        averaging,
+                        iteration,
+                        regret_sum,
+                        unused,
+                        strategy_sum,
+                        unmarked,
+                        unmarked,
+                    )
 
 
 def _iterate_batches(
@@ -139,7 +148,7 @@ def _iterate_batches(
     at_a_time: int,
 ) -> None:
     """Run iterations of ``batch`` traversals a player, one for each row of ``rules``, a thread for each list."""
-    ints, floats, buffer, dice, tape, ends = visits
+    ints, floats, buffer, dice, tape, ends, order, counts = visits
     parts = ends.shape[0]
     for row in range(rules.shape[0]):
         rule, iteration = rules[row], first_iteration + row
@@ -176,26 +185,30 @@ def _iterate_batches(
                                     my_tape,
                                     my_ends,
                                 )
+                        sort_by_part(my_ints, my_ends[0], order[part], counts[part])
                     for part in prange(parts):
                         for source in range(parts):
-                            absorb(
-                                ints[source],
-                                floats[source],
-                                buffer[source],
-                                ends[source, 0],
-                                part,
-                                parts,
-                                False,
-                                1.0 / batch,
-                                rule,
-                                averaging,
-                                iteration,
-                                regret_sum,
-                                increment,
-                                strategy_sum,
-                                marks,
-                                touched[part],
-                            )
+                            my_ints, my_floats, my_buffer = ints[source], floats[source], buffer[source]
+                            my_order = order[source, part]
+                            for number in range(np.uint64(counts[source, part])):
+                                position = np.uint64(my_order[number])
+                                absorb(
+                                    my_ints,
+                                    my_floats,
+                                    my_buffer,
+                                    position,
+                                    my_ints[position * INT_WIDTH + ROLE],
+                                    False,
+                                    1.0 / batch,
+                                    rule,
+                                    averaging,
+                                    iteration,
+                                    regret_sum,
+                                    increment,
+                                    strategy_sum,
+                                    marks,
+                                    touched[part],
+                                )
             first = first_of_player_1 if first_player == 1 else 0
             last = first_of_player_1 if end_player == 1 else regret_sum.size
             stretch = (last - first + parts - 1) // parts
@@ -262,7 +275,7 @@ class SampledCFR:
         rules = coefficient_table(self.rule, self.iteration + 1, iterations)
         common = (self._tree, self._deal_width, self._scheme, rules, self.iteration + 1, self.seed)
         if self._singly:
-            lists = (array[0] for array in self._visits)
+            lists = (array[0] for array in self._visits[:6])
             buffers = (self._increment, self._marks)
             _iterate_singly(*common, self._averaging, self.regret_sum, self.strategy_sum, *buffers, *lists)
         else:

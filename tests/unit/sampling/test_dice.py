@@ -113,7 +113,7 @@ def test_streams_are_the_same_with_and_without_compilation():
 @numba.njit
 def _count_weighted(dice, tape, weights, start, counts, draws):
     for _ in range(draws):
-        counts[choose_weighted(dice, tape, weights, start, np.uint64(counts.size))] += 1
+        counts[choose_weighted(dice, tape, weights, start, np.uint64(counts.size), 1.0)] += 1
 
 
 @numba.njit
@@ -173,7 +173,7 @@ def tape_of(*draws):
 def chosen(weights, u):
     """Return the choice for a draw, and the interval that it notes."""
     dice, tape = np.zeros(2, np.uint64), tape_of(u)
-    index = int(choose_weighted(dice, tape, np.array(weights), np.uint64(0), np.uint64(len(weights))))
+    index = int(choose_weighted(dice, tape, np.array(weights), np.uint64(0), np.uint64(len(weights)), 1.0))
     assert dice[1] == 1
     return index, tape[0, 1], tape[0, 2]
 
@@ -241,5 +241,5 @@ def test_without_a_tape_nothing_is_noted():
     dice = fresh_dice()
     weights = np.array([0.5, 0.5])
     for _ in range(3):
-        choose_weighted(dice, NO_TAPE, weights, np.uint64(0), np.uint64(2))
+        choose_weighted(dice, NO_TAPE, weights, np.uint64(0), np.uint64(2), 1.0)
     assert dice[1] == 0
