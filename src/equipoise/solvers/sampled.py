@@ -17,10 +17,11 @@ from typing import Literal
 
 import numpy as np
 
-from equipoise.compiled import inlined, kernel_pair, prange, set_threads, uncounted
+from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.dice import start_stream
+from equipoise.sampling.gather import GATHER, TRAVERSALS_AT_ONCE, gather
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
@@ -33,8 +34,6 @@ from equipoise.sampling.traversal import (
     back_up,
     descend,
     make_visits,
-    sort_by_part,
-    walk,
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.trees.sequence_form import SequenceForm
@@ -42,7 +41,6 @@ from equipoise.trees.treeplex import Float, Int32, Int64, UInt64, normalised
 
 Pair = tuple[Float, Float]
 Form = SequenceForm | LargeForm
-TRAVERSALS_AT_ONCE = 96  # a thread's share of a batch between two merges
 
 
 @inlined
@@ -128,6 +126,15 @@ def _iterate_singly(
                     )
 
 
+def _apply_parts(rule: Float, first: int, last: int, regret_sum: Float, increment: Float, touched: Int64Table) -> None:
+    """Step 2 of a batch: each thread updates the infosets that its list has."""
+    parts = touched.shape[0]
+    stretch = (last - first + parts - 1) // parts
+    for part in prange(parts):
+        begin = first + part * stretch
+        _apply(rule, begin, min(begin + stretch, last), regret_sum, increment, touched[part])
+
+
 def _iterate_batches(
     tree: SampledTree,
     deal_width: int,
@@ -148,8 +155,6 @@ def _iterate_batches(
     at_a_time: int,
 ) -> None:
     """Run iterations of ``batch`` traversals a player, one for each row of ``rules``, a thread for each list."""
-    ints, floats, buffer, dice, tape, ends, order, counts = visits
-    parts = ends.shape[0]
     for row in range(rules.shape[0]):
         rule, iteration = rules[row], first_iteration + row
         for turn in range(2 if alternating else 1):
@@ -160,64 +165,31 @@ def _iterate_batches(
                     first, last = (0, first_of_player_1) if averaged == 0 else (first_of_player_1, strategy_sum.size)
                     for k in range(first, last):
                         strategy_sum[k] *= rule[5]
-                for group in range(0, batch, at_a_time * parts):
-                    for part in prange(parts):
-                        ends[part, 0], ends[part, 1] = 0, 0
-                        begin = group + part * at_a_time
-                        my_ints, my_floats, my_buffer = ints[part], floats[part], buffer[part]
-                        my_dice, my_tape, my_ends = dice[part], tape[part], ends[part]
-                        for traversal in range(begin, min(begin + at_a_time, batch)):
-                            for subgame in range(tree.roots.size):
-                                stream = traversal * tree.roots.size + subgame
-                                start_stream(my_dice, seed, iteration, player, stream)
-                                walk(
-                                    tree,
-                                    np.uint64(deal_width),
-                                    scheme,
-                                    regret_sum,
-                                    UNIFORM,
-                                    player,
-                                    subgame,
-                                    my_ints,
-                                    my_floats,
-                                    my_buffer,
-                                    my_dice,
-                                    my_tape,
-                                    my_ends,
-                                )
-                        sort_by_part(my_ints, my_ends[0], order[part], counts[part])
-                    for part in prange(parts):
-                        for source in range(parts):
-                            my_ints, my_floats, my_buffer = ints[source], floats[source], buffer[source]
-                            my_order = order[source, part]
-                            for number in range(np.uint64(counts[source, part])):
-                                position = np.uint64(my_order[number])
-                                absorb(
-                                    my_ints,
-                                    my_floats,
-                                    my_buffer,
-                                    position,
-                                    my_ints[position * INT_WIDTH + ROLE],
-                                    False,
-                                    1.0 / batch,
-                                    rule,
-                                    averaging,
-                                    iteration,
-                                    regret_sum,
-                                    increment,
-                                    strategy_sum,
-                                    marks,
-                                    touched[part],
-                                )
+                gather(
+                    tree,
+                    deal_width,
+                    scheme,
+                    rule,
+                    iteration,
+                    seed,
+                    batch,
+                    player,
+                    averaging,
+                    regret_sum,
+                    UNIFORM,
+                    increment,
+                    strategy_sum,
+                    marks,
+                    touched,
+                    visits,
+                    at_a_time,
+                )
             first = first_of_player_1 if first_player == 1 else 0
             last = first_of_player_1 if end_player == 1 else regret_sum.size
-            stretch = (last - first + parts - 1) // parts
-            for part in prange(parts):
-                begin = first + part * stretch
-                _apply(rule, begin, min(begin + stretch, last), regret_sum, increment, touched[part])
+            _apply_parts(rule, first, last, regret_sum, increment, touched)
 
 
-_ITERATE_BATCHES = kernel_pair(_iterate_batches)
+_ITERATE_BATCHES = calling_pairs(_iterate_batches, gather=GATHER, _apply_parts=kernel_pair(_apply_parts))
 
 
 def _keeps_regrets(rule: Rule) -> bool:

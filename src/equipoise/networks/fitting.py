@@ -1,0 +1,198 @@
+"""The one loop that fits every network here, after DN19 Algorithm 2.
+
+1. Take the next batch (all examples, a random part of them, or a draw from a memory). 2. Loss, gradient, clipping, a step
+of Adam. 3. After each pass over the examples: lower the rate on a plateau, raise it again after a stall, stop when the
+loss is small enough, and keep the best parameters. Which of these happen is the configuration's choice; the simplest one
+is a fixed number of steps with a rate that falls within the fit and from fit to fit.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from equipoise.networks.modules import Inputs, Network, Prefixes
+
+Loss = Literal["squared", "positive", "cross_entropy"]
+
+NEGATIVE_WEIGHT = 0.01  # of an output below zero whose target is zero, in the loss called `positive`
+ILLEGAL = -1e9  # added to the logits of illegal actions
+
+
+class Examples(NamedTuple):
+    """Rows with targets. ``weight`` is zero where an action is illegal: illegal actions never enter a loss."""
+
+    inputs: Inputs
+    target: Tensor  # [rows, columns]
+    weight: Tensor  # [rows, columns]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plateau:
+    """DN19 Algorithm 2's schedule: what happens when the mean loss of an epoch stops falling."""
+
+    factor: float
+    patience: int
+    floor: float = 1e-6
+    reset_after: int = 100
+    good_enough: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """How a network is fitted."""
+
+    epochs: int = 80
+    first_epochs: int = 400  # of a fresh network
+    batch: int = 0  # rows a step; 0: all of them
+    rate: float = 4e-3
+    final_share: float = 0.05  # of the rate, at the last step of a fit; 1.0 keeps it
+    fall: Literal["exponential", "linear"] = "exponential"
+    slower_after: float = 50.0  # iterations, from which the rate falls from fit to fit,
+    slower_power: float = 0.6  # as (slower_after / t) to this power
+    clip_value: float = 0.0  # 0: no clipping
+    clip_norm: float = 0.0
+    keep_optimiser: bool = True
+    plateau: Plateau | None = None
+    loss: Loss = "squared"
+
+
+class Fitted(NamedTuple):
+    """What a fit came to."""
+
+    loss: float
+    steps: int
+    seconds: float
+
+
+def loss_of(kind: Loss, outputs: Tensor, target: Tensor, weight: Tensor) -> Tensor:
+    """Return the weighted sum of losses; a row's weight is that of each of its legal actions."""
+    if kind == "cross_entropy":
+        logits = torch.where(weight > 0, outputs, outputs.new_tensor(ILLEGAL))
+        return -(weight * target * torch.log_softmax(logits, dim=1)).sum()
+    errors = outputs - target
+    if kind == "positive":  # only the positive part matters to regret matching
+        ignored = (target <= 0.0) & (outputs < 0.0)
+        weight = torch.where(ignored, NEGATIVE_WEIGHT * weight, weight)
+    return (weight * errors * errors).sum()
+
+
+def probabilities(outputs: Tensor, legal: Tensor) -> Tensor:
+    """Return the strategy that outputs stand for when they were fitted by cross-entropy."""
+    return torch.softmax(torch.where(legal, outputs, outputs.new_tensor(ILLEGAL)), dim=1)
+
+
+def make_optimiser(network: Network) -> torch.optim.Adam:
+    """Return Adam; fused, because these networks are so small that calls cost more than arithmetic."""
+    return torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
+
+
+def fit(
+    network: Network,
+    optimiser: torch.optim.Adam,
+    examples: Examples | Callable[[], Examples],
+    fitting: Fitting,
+    *,
+    fit_number: int,
+    generator: torch.Generator,
+    epochs: int | None = None,
+) -> Fitted:
+    """Fit a network to examples, or to what a function draws for each step. ``fit_number`` counts from 1."""
+    started = time.perf_counter()
+    epochs = epochs or (fitting.first_epochs if fit_number == 1 else fitting.epochs)
+    rate = fitting.rate
+    if fitting.slower_power > 0.0:
+        rate *= min(1.0, fitting.slower_after / fit_number) ** fitting.slower_power
+    schedule = _PlateauSchedule(fitting.plateau, rate) if fitting.plateau is not None else None
+    best: list[Tensor] | None = None
+    steps, loss = 0, torch.zeros(())
+    parameters = list(network.parameters())
+    for epoch in range(epochs):
+        now = schedule.rate if schedule is not None else _falling(fitting, rate, epoch / max(1, epochs - 1))
+        for group in optimiser.param_groups:
+            group["lr"] = now
+        losses = []
+        for batch in _batches(examples, fitting.batch, generator):
+            optimiser.zero_grad(set_to_none=True)
+            loss = loss_of(fitting.loss, network(batch.inputs), batch.target, batch.weight)
+            loss.backward()  # type: ignore[no-untyped-call]
+            if fitting.clip_value > 0.0:
+                torch.nn.utils.clip_grad_value_(parameters, fitting.clip_value)
+            if fitting.clip_norm > 0.0:
+                torch.nn.utils.clip_grad_norm_(parameters, fitting.clip_norm)
+            optimiser.step()
+            losses.append(loss.detach())
+            steps += 1
+        if schedule is not None:
+            mean = float(torch.stack(losses).mean())
+            if schedule.is_best(mean):
+                best = [parameter.detach().clone() for parameter in parameters]
+            if schedule.finished(mean):
+                break
+    if best is not None:
+        with torch.no_grad():
+            for parameter, kept in zip(parameters, best, strict=True):
+                parameter.copy_(kept)
+    return Fitted(float(loss.detach()), steps, time.perf_counter() - started)
+
+
+def _falling(fitting: Fitting, rate: float, share: float) -> float:
+    if fitting.fall == "linear":
+        return rate * (1.0 - share * (1.0 - fitting.final_share))
+    return rate * math.exp(share * math.log(fitting.final_share))
+
+
+def _batches(
+    examples: Examples | Callable[[], Examples], size: int, generator: torch.Generator
+) -> Iterator[Examples]:
+    if not isinstance(examples, tuple):
+        yield examples()
+        return
+    rows = examples.target.shape[0]
+    if size == 0 or size >= rows:
+        yield examples
+        return
+    order = torch.randperm(rows, generator=generator).to(examples.target.device)
+    for chosen in order.split(size):
+        scale = rows / len(chosen)  # so that a batch's loss stands for that of all rows
+        yield Examples(part(examples.inputs, chosen), examples.target[chosen], scale * examples.weight[chosen])
+
+
+def part(inputs: Inputs, rows: Tensor) -> Inputs:
+    """Return some rows of inputs. Of a trie, all prefixes stay: the rows that need them share them."""
+    if isinstance(inputs, Prefixes):
+        return inputs._replace(last=inputs.last[rows])
+    return inputs[rows]
+
+
+class _PlateauSchedule:
+    """DN19 Algorithm 2, lines 12 to 19."""
+
+    def __init__(self, plateau: Plateau, rate: float) -> None:
+        self._plateau = plateau
+        self._first_rate = rate
+        self.rate = rate
+        self._best = math.inf
+        self._since_best = 0
+        self._since_change = 0
+
+    def is_best(self, loss: float) -> bool:
+        """Take note of an epoch's loss; return whether it is the lowest so far."""
+        better = loss < self._best
+        self._since_best = 0 if better else self._since_best + 1
+        self._since_change = 0 if better else self._since_change + 1
+        self._best = min(self._best, loss)
+        if self._since_change > self._plateau.patience:
+            self.rate = max(self.rate * self._plateau.factor, self._plateau.floor)
+            self._since_change = 0
+        if self._since_best > 0 and self._since_best % self._plateau.reset_after == 0:
+            self.rate = self._first_rate  # out of a saddle point
+        return better
+
+    def finished(self, loss: float) -> bool:
+        """Return whether the loss is small enough."""
+        return loss < self._plateau.good_enough

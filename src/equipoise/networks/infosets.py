@@ -1,0 +1,178 @@
+"""A game's infosets as a network sees them: rows of input, and where each table entry is in a network's output.
+
+Tables hold player 0's infosets, then player 1's, each infoset's actions together (see `sampling.tree`). A *row* is what
+a network distinguishes: infosets that a symmetry makes the same share one. A network's output has one column an
+*action*, the same in every infoset (fold is always column 0, say), so entry k of a table is output[row[k], column[k]].
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.networks.grammars import Cards, Float32, Grammar, Step, grammar_of
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.treeplex import Float, Int64
+
+MOST_ACTIONS = 64  # games with more action names than this have outputs by position instead
+
+
+class Trie(NamedTuple):
+    """All prefixes of some rows' steps, each once, by length: prefixes of a level have their parents in the one before.
+
+    ``parent`` counts from the start of the parent's level; ``last`` is the whole sequence of each row.
+    """
+
+    cells: Float32  # [prefixes, cell width]
+    parent: Int64  # [prefixes]
+    level_start: Int64  # [levels + 1]
+    last: Int64  # [rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Infosets:
+    """The rows of a game, and the map between rows and tables."""
+
+    grammar: Grammar
+    row_keys: tuple[str, ...]  # player 0's rows, then player 1's
+    num_rows: tuple[int, int]
+    entry_row: Int64  # [entries]
+    entry_column: Int64  # [entries]
+    actions: tuple[str, ...]  # [columns]
+    table_sizes: tuple[int, int]
+
+    @property
+    def num_columns(self) -> int:
+        """Return the length of a network's output."""
+        return len(self.actions)
+
+    @cached_property
+    def legal(self) -> npt.NDArray[np.bool_]:
+        """Return, per row and column, whether the action is legal there."""
+        table = np.zeros((len(self.row_keys), self.num_columns), np.bool_)
+        table[self.entry_row, self.entry_column] = True
+        return table
+
+    @cached_property
+    def members(self) -> Float:
+        """Return how many infosets share each row."""
+        cells = np.zeros((len(self.row_keys), self.num_columns))
+        np.add.at(cells, (self.entry_row, self.entry_column), 1.0)
+        highest: Float = cells.max(axis=1)
+        return highest
+
+    def rows_of(self, player: int) -> slice:
+        """Return a player's rows."""
+        first = self.num_rows[0]
+        return slice(0, first) if player == 0 else slice(first, first + self.num_rows[1])
+
+    def entries_of(self, player: int) -> slice:
+        """Return a player's table entries."""
+        first = self.table_sizes[0]
+        return slice(0, first) if player == 0 else slice(first, first + self.table_sizes[1])
+
+    def to_table(self, outputs: Float, player: int) -> Float:
+        """Return a player's part of a table from the outputs of the player's rows."""
+        entries = self.entries_of(player)
+        table: Float = outputs[self.entry_row[entries] - self.rows_of(player).start, self.entry_column[entries]]
+        return table
+
+    def to_rows(self, table: Float, player: int) -> Float:
+        """Return a player's part of a table, given as that part, summed by row."""
+        entries, rows = self.entries_of(player), self.rows_of(player)
+        place = (self.entry_row[entries] - rows.start) * self.num_columns + self.entry_column[entries]
+        size = (rows.stop - rows.start) * self.num_columns
+        return np.bincount(place, weights=table, minlength=size).reshape(-1, self.num_columns)
+
+    @cached_property
+    def flat(self) -> Float32:
+        """Return the rows as vectors, for feed-forward networks."""
+        return self.grammar.flat(self.row_keys)
+
+    @cached_property
+    def trie(self) -> Trie:
+        """Return the prefixes of all rows' observed steps, for recurrent networks."""
+        return _trie([self.grammar.steps(key) for key in self.row_keys], self.grammar)
+
+
+def _trie(sequences: Sequence[tuple[Step, ...]], grammar: Grammar) -> Trie:
+    levels: list[dict[tuple[int, Step], int]] = []  # (parent's number in its level, step) -> number in this level
+    ends = []
+    for steps in sequences:
+        number = 0
+        for depth, step in enumerate(steps):
+            if depth == len(levels):
+                levels.append({})
+            number = levels[depth].setdefault((number, step), len(levels[depth]))
+        ends.append((len(steps) - 1, number))
+    level_start = np.cumsum([0, *(len(level) for level in levels)])
+    prefixes = [prefix for level in levels for prefix in level]
+    last = np.array([level_start[depth] + number for depth, number in ends], np.int64)
+    cells = grammar.cells([step for _, step in prefixes])
+    return Trie(cells, np.array([parent for parent, _ in prefixes], np.int64), level_start.astype(np.int64), last)
+
+
+def sub_trie(trie: Trie, rows: Int64) -> Trie:
+    """Return the prefixes that some rows need, and no others."""
+    last, renumbered = np.unique(trie.last[rows], return_inverse=True)
+    depth = np.searchsorted(trie.level_start, last, side="right") - 1
+    needed: list[Int64] = []
+    below = np.zeros(0, np.int64)
+    for level in range(len(trie.level_start) - 2, -1, -1):
+        own = np.unique(np.concatenate([last[depth == level], below]))
+        needed.append(own)
+        if level:
+            below = trie.level_start[level - 1] + trie.parent[own]
+    needed = [own for own in needed[::-1] if len(own)]
+    starts = np.cumsum([0, *(len(own) for own in needed)]).astype(np.int64)
+    parents = [np.zeros(len(needed[0]), np.int64)]
+    for level in range(1, len(needed)):
+        above = trie.level_start[level - 1] + trie.parent[needed[level]]
+        parents.append(np.searchsorted(needed[level - 1], above))
+    kept = np.concatenate(needed)
+    return Trie(trie.cells[kept], np.concatenate(parents), starts, np.searchsorted(kept, last)[renumbered])
+
+
+def infosets_of(form: SequenceForm, cards: Cards = "ranks") -> Infosets:
+    """Return the rows of a compiled game."""
+    grammar = grammar_of(form.game, cards)
+    row_numbers: list[Int64] = []
+    row_keys: list[str] = []
+    num_rows, names, counts = [], [], []
+    for player, plex in enumerate(form.treeplexes):
+        known: dict[str, int] = {}
+        found = [known.setdefault(grammar.row_key(key), len(known)) for key in form.keys(player)]
+        row_numbers.append(np.array(found, np.int64) + len(row_keys))
+        row_keys.extend(known)
+        num_rows.append(len(known))
+        counts.append(plex.num_actions())
+        names.append(form.action_names(player))
+    lists: dict[tuple[str, ...], tuple[str, ...]] = {}
+    meanings = [
+        lists.setdefault(each, tuple(grammar.action(name) for name in each)) for player in names for each in player
+    ]
+    actions = list(dict.fromkeys(action for meaning in lists.values() for action in meaning))
+    repeats = any(len(set(meaning)) < len(meaning) for meaning in lists.values())
+    if len(actions) > MOST_ACTIONS or repeats:
+        longest = max(len(meaning) for meaning in lists.values())
+        actions = [f"action {place}" for place in range(longest)]
+        columns = {meaning: list(range(len(meaning))) for meaning in lists.values()}
+    else:
+        # by number where names have numbers: 'raise to 4' before 'raise to 10'
+        actions.sort(key=lambda action: (re.sub(r"\d+", "", action), [int(n) for n in re.findall(r"\d+", action)]))
+        order = {action: column for column, action in enumerate(actions)}
+        columns = {meaning: [order[action] for action in meaning] for meaning in lists.values()}
+    sizes = [int(each.sum()) for each in counts]
+    return Infosets(
+        grammar=grammar,
+        row_keys=tuple(row_keys),
+        num_rows=(num_rows[0], num_rows[1]),
+        entry_row=np.repeat(np.concatenate(row_numbers), np.concatenate(counts)),
+        entry_column=np.array([column for meaning in meanings for column in columns[meaning]], np.int64),
+        actions=tuple(actions),
+        table_sizes=(sizes[0], sizes[1]),
+    )

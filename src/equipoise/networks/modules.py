@@ -1,0 +1,198 @@
+"""The networks: from rows (see `infosets`) to one number an action. Recurrent over observed steps, or feed-forward.
+
+Recurrent networks share prefixes: each distinct prefix of all sequences is one cell evaluation, level by level of the
+trie. The gradient is that of the plain recurrent network on every sequence. Parameters are those of PyTorch's own cells.
+
+As published (DN19 Appendix D, Eq. 15): an LSTM; attention a_j = relu(w_a e_j), summary sum_j a_j e_j, output
+w_y relu(summary), no bias in w_a and w_y. That is ``Recurrent(attention="relu")``; 4 h^2 + 99 h numbers on NLLH(5).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from equipoise.networks.infosets import Infosets, Trie, sub_trie
+from equipoise.trees.treeplex import Float, Int64
+
+Cell = Literal["lstm", "gru", "rnn"]
+Attention = Literal["none", "relu"]
+
+GATES: dict[str, int] = {"lstm": 4, "gru": 3, "rnn": 1}
+
+
+class Prefixes(NamedTuple):
+    """A trie as tensors."""
+
+    cells: Tensor
+    parents: tuple[Tensor, ...]  # per level
+    levels: tuple[int, ...]  # prefixes per level
+    last: Tensor
+
+
+Inputs = Tensor | Prefixes
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedForward:
+    """A residual network: ``layers`` hidden layers of ``width``."""
+
+    width: int = 32
+    layers: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recurrent:
+    """A recurrent network with ``width`` numbers of state; ``hidden`` adds a layer between summary and output."""
+
+    cell: Cell = "lstm"
+    width: int = 16
+    attention: Attention = "none"
+    hidden: bool = True
+
+
+Architecture = FeedForward | Recurrent
+
+
+class ResidualNetwork(nn.Module):
+    """Hidden layers with skip connections, and a linear head."""
+
+    def __init__(self, inputs: int, outputs: int, architecture: FeedForward) -> None:
+        super().__init__()
+        width = architecture.width
+        sizes = [inputs] + [width] * architecture.layers
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+        self.head = nn.Linear(width, outputs)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return the outputs of rows of features."""
+        state = torch.relu(self.layers[0](inputs))
+        for layer in self.layers[1:]:
+            state = state + torch.relu(layer(state))
+        out: Tensor = self.head(state)
+        return out
+
+
+class RecurrentNetwork(nn.Module):
+    """A recurrent cell over the prefixes of a trie, with or without attention, and a head."""
+
+    def __init__(self, inputs: int, outputs: int, architecture: Recurrent) -> None:
+        super().__init__()
+        width, gates = architecture.width, GATES[architecture.cell]
+        self.cell = architecture.cell
+        self.weight_ih = nn.Parameter(torch.empty(gates * width, inputs))
+        self.weight_hh = nn.Parameter(torch.empty(gates * width, width))
+        self.bias_ih = nn.Parameter(torch.empty(gates * width))
+        self.bias_hh = nn.Parameter(torch.empty(gates * width))
+        self.attention = nn.Linear(width, 1, bias=False) if architecture.attention == "relu" else None
+        self.hidden = nn.Linear(width, width) if architecture.hidden else None
+        self.head = nn.Linear(width, outputs, bias=False)
+
+    def forward(self, prefixes: Prefixes) -> Tensor:
+        """Return the outputs of the rows whose prefixes these are."""
+        from_inputs = torch.addmm(self.bias_ih, prefixes.cells, self.weight_ih.t()).split(prefixes.levels)
+        width = self.weight_hh.shape[1]
+        carried = prefixes.cells.new_zeros(1, 2 * width + (width if self.attention is not None else 0))
+        summaries = []
+        for own, parent in zip(from_inputs, prefixes.parents, strict=True):
+            above = carried.index_select(0, parent)  # one look-up a level: its backward pass is what costs
+            state, memory = self._step(own, above[:, :width], above[:, width : 2 * width])
+            if self.attention is None:
+                carried = torch.cat([state, memory], 1)
+                summaries.append(state)
+            else:  # DN19: e_l^a = sum over j <= l of alpha_j e_j, kept as a running sum
+                summaries.append(above[:, 2 * width :] + torch.relu(self.attention(state)) * state)
+                carried = torch.cat([state, memory, summaries[-1]], 1)
+        last = torch.cat(summaries).index_select(0, prefixes.last)
+        if self.hidden is not None:
+            last = self.hidden(last)
+        out: Tensor = self.head(torch.relu(last) if self.hidden is not None or self.attention is not None else last)
+        return out
+
+    def _step(self, own: Tensor, state: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Return state and memory after a cell, as PyTorch defines each kind of cell."""
+        recurrent = torch.addmm(self.bias_hh, state, self.weight_hh.t())
+        width = state.shape[1]
+        if self.cell == "rnn":
+            return torch.tanh(own + recurrent), memory
+        if self.cell == "gru":
+            reset, update = torch.sigmoid(own[:, : 2 * width] + recurrent[:, : 2 * width]).chunk(2, 1)
+            candidate = torch.tanh(own[:, 2 * width :] + reset * recurrent[:, 2 * width :])
+            return candidate + update * (state - candidate), memory
+        inward, forget, candidate, outward = (own + recurrent).chunk(4, 1)
+        memory = torch.sigmoid(forget) * memory + torch.sigmoid(inward) * torch.tanh(candidate)
+        return torch.sigmoid(outward) * torch.tanh(memory), memory
+
+
+Network = ResidualNetwork | RecurrentNetwork
+
+
+def make_network(infosets: Infosets, architecture: Architecture, generator: torch.Generator, *, head: float) -> Network:
+    """Return a network of a game's rows with fresh parameters; ``head`` scales those of the output layer.
+
+    Feed-forward layers start as He et al. (2015) have it, with zero bias: with PyTorch's default start, Deep CFR's
+    networks underfit for most of their few steps. Recurrent cells start as PyTorch's.
+    """
+    network: Network
+    if isinstance(architecture, FeedForward):
+        network = ResidualNetwork(infosets.flat.shape[1], infosets.num_columns, architecture)
+    else:
+        network = RecurrentNetwork(infosets.trie.cells.shape[1], infosets.num_columns, architecture)
+    start_afresh(network, generator, head=head)
+    return network
+
+
+def start_afresh(network: Network, generator: torch.Generator, *, head: float) -> None:
+    """Draw new parameters."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if isinstance(network, RecurrentNetwork) and not name.startswith(("hidden", "head")):
+                bound = 1.0 / math.sqrt(network.weight_hh.shape[1])
+            elif parameter.dim() > 1:
+                bound = math.sqrt(6.0 / parameter.shape[1])
+            else:
+                bound = 0.0
+            # Drawn where the generator is, so that a seed means the same on every device.
+            drawn = torch.rand(parameter.shape, generator=generator, dtype=torch.float32)
+            parameter.copy_((2.0 * drawn - 1.0) * bound * (head if name.startswith("head") else 1.0))
+
+
+def num_parameters(network: nn.Module) -> int:
+    """Return how many numbers a network has."""
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def inputs_of(infosets: Infosets, network: Network, rows: Int64 | slice, device: torch.device) -> Inputs:
+    """Return what a network takes in for some rows."""
+    if isinstance(network, ResidualNetwork):
+        return torch.from_numpy(infosets.flat[rows]).to(device)
+    everything = np.arange(len(infosets.row_keys))
+    return _prefixes(sub_trie(infosets.trie, everything[rows]), device)
+
+
+def _prefixes(trie: Trie, device: torch.device) -> Prefixes:
+    starts = trie.level_start
+    parents = torch.from_numpy(trie.parent).to(device)
+    levels = tuple(int(count) for count in np.diff(starts))
+    return Prefixes(
+        cells=torch.from_numpy(trie.cells).to(device),
+        parents=parents.split(levels),
+        levels=levels,
+        last=torch.from_numpy(trie.last).to(device),
+    )
+
+
+ROWS_AT_ONCE = 65536
+
+
+def read(infosets: Infosets, network: Network, rows: slice, device: torch.device) -> Float:
+    """Return the outputs of a range of rows, in parts that fit in memory."""
+    parts = []
+    with torch.inference_mode():
+        for first in range(rows.start, rows.stop, ROWS_AT_ONCE):
+            part = slice(first, min(first + ROWS_AT_ONCE, rows.stop))
+            parts.append(network(inputs_of(infosets, network, part, device)).cpu().double().numpy())
+    return np.concatenate(parts)

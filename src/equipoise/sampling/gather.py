@@ -1,0 +1,171 @@
+"""A mini-batch of traversals at a frozen strategy, and what they found, summed by infoset (DN19 Eq. 12).
+
+Each traversal has its own stream of random numbers, and additions keep the order of traversals, so the sums depend on
+the seed and not on the number of threads.
+"""
+
+import numpy as np
+
+from equipoise.compiled import kernel_pair, prange, set_threads
+from equipoise.regret.rules import CFR, coefficient_table
+from equipoise.sampling.dice import start_stream
+from equipoise.sampling.schemes import Scheme, SchemePlan
+from equipoise.sampling.traversal import (
+    INT_WIDTH,
+    OWN_REACH_AVERAGING,
+    ROLE,
+    STOCHASTIC,
+    Visits,
+    absorb,
+    make_visits,
+    sort_by_part,
+    walk,
+)
+from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
+from equipoise.trees.treeplex import Float, Int64
+
+TRAVERSALS_AT_ONCE = 96  # a thread's share of a batch between two merges
+
+
+def gather(
+    tree: SampledTree,
+    deal_width: int,
+    scheme: SchemePlan,
+    rule: Float,
+    iteration: int,
+    seed: int,
+    batch: int,
+    player: int,
+    averaging: int,
+    scores: Float,
+    fallback: int,
+    increment: Float,
+    strategy_sum: Float,
+    marks: Int64,
+    touched: Int64Table,
+    visits: Visits,
+    at_a_time: int,
+) -> None:
+    """Add the regrets that ``batch`` traversals of a player find to ``increment``, and strategies to their sum."""
+    ints, floats, buffer, dice, tape, ends, order, counts = visits
+    parts = ends.shape[0]
+    for group in range(0, batch, at_a_time * parts):
+        for part in prange(parts):
+            ends[part, 0], ends[part, 1] = 0, 0
+            begin = group + part * at_a_time
+            my_ints, my_floats, my_buffer = ints[part], floats[part], buffer[part]
+            my_dice, my_tape, my_ends = dice[part], tape[part], ends[part]
+            for traversal in range(begin, min(begin + at_a_time, batch)):
+                for subgame in range(tree.roots.size):
+                    stream = traversal * tree.roots.size + subgame
+                    start_stream(my_dice, seed, iteration, player, stream)
+                    walk(
+                        tree,
+                        np.uint64(deal_width),
+                        scheme,
+                        scores,
+                        fallback,
+                        player,
+                        subgame,
+                        my_ints,
+                        my_floats,
+                        my_buffer,
+                        my_dice,
+                        my_tape,
+                        my_ends,
+                    )
+            sort_by_part(my_ints, my_ends[0], order[part], counts[part])
+        for part in prange(parts):
+            for source in range(parts):
+                my_ints, my_floats, my_buffer = ints[source], floats[source], buffer[source]
+                my_order = order[source, part]
+                for number in range(np.uint64(counts[source, part])):
+                    position = np.uint64(my_order[number])
+                    absorb(
+                        my_ints,
+                        my_floats,
+                        my_buffer,
+                        position,
+                        my_ints[position * INT_WIDTH + ROLE],
+                        False,
+                        1.0 / batch,
+                        rule,
+                        averaging,
+                        iteration,
+                        scores,
+                        increment,
+                        strategy_sum,
+                        marks,
+                        touched[part],
+                    )
+
+
+GATHER = kernel_pair(gather)
+
+
+class Gatherer:
+    """Traversals of a game by a scheme, whose findings come back as tables. The strategy is given by its scores."""
+
+    def __init__(
+        self, game: SampledGame, scheme: Scheme, *, batch: int, averaging: str, fallback: int, seed: int, threads: int
+    ) -> None:
+        self.tree, self.plan = planned(game, scheme)
+        self.deal_width = game.deal_width
+        self.seed = seed
+        self.batch = batch
+        self.fallback = fallback
+        self.threads = threads if batch >= 2 * threads else 1
+        self._averaging = OWN_REACH_AVERAGING if averaging == "own_reach" else STOCHASTIC
+        self._at_a_time = 1 if self.threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // self.threads))
+        size = sum(game.table_sizes)
+        self._marks = np.zeros(size, np.int64)
+        self._touched = np.zeros((self.threads, 1 + 2 * size), np.int64)
+        self.visits = make_visits(self.tree, self._at_a_time, self.threads)
+        self._rule = coefficient_table(CFR(), 1, 1)[0]  # sums only: rules come later
+        self.increment = np.zeros(size)
+        self.strategy_increment = np.zeros(size)
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        return int(self.visits.ends[:, 2].sum())
+
+    @nodes_touched.setter
+    def nodes_touched(self, count: int) -> None:
+        self.visits.ends[:, 2] = 0
+        self.visits.ends[0, 2] = count
+
+    def forget(self) -> None:
+        """Empty the sums."""
+        self.increment[:] = 0.0
+        self.strategy_increment[:] = 0.0
+        self._touched[:, 0] = 0
+
+    def gather(self, scores: Float, player: int, iteration: int) -> None:
+        """Run a batch of a player's traversals, and add what it found to the sums."""
+        if self.threads > 1:
+            set_threads(self.threads)
+        GATHER[self.threads > 1](
+            self.tree,
+            self.deal_width,
+            self.plan,
+            self._rule,
+            iteration,
+            self.seed,
+            self.batch,
+            player,
+            self._averaging,
+            scores,
+            self.fallback,
+            self.increment,
+            self.strategy_increment,
+            self._marks,
+            self._touched,
+            self.visits,
+            self._at_a_time,
+        )
+
+    def observed(self) -> Int64:
+        """Return the first entries of the traversers' infosets that were met since the sums were emptied."""
+        lists = [part[1 : 1 + 2 * part[0] : 2] for part in self._touched]
+        return np.concatenate(lists)

@@ -1,0 +1,173 @@
+"""Monte Carlo CFR with stores in place of tables: Double Neural CFR, and every mixture of network and table.
+
+One iteration, for each player in turn or for both at once (DN19 Algorithm 1):
+
+1. the strategy is regret matching on the regret store's scores (the RegretSumNetwork's predictions);
+2. b traversals at that strategy, by the scheme; their regrets are summed by infoset and divided by b;
+3. the regret store absorbs these increments, the strategy store the strategies.
+
+With two tables this is `SampledCFR`, bit for bit.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from equipoise.compiled import inlined, kernel
+from equipoise.regret.matching import UNIFORM, match_infoset
+from equipoise.sampling.gather import Gatherer
+from equipoise.sampling.schemes import Scheme
+from equipoise.sampling.tree import SampledGame
+from equipoise.stores.sums import Found, RegretStore, State, StrategyStore
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.treeplex import Float, Int64, normalised, write_plan
+
+Averaging = Literal["stochastic", "own_reach", "exact"]
+Pair = tuple[Float, Float]
+
+
+@inlined
+def _match(scores: Float, first: Int64, fallback: int, strategy: Float) -> None:
+    for infoset in range(first.size - 1):
+        start = np.uint64(first[infoset])
+        match_infoset(scores, start, np.uint64(first[infoset + 1]) - start, fallback, strategy, start)
+
+
+@kernel
+def match_table(scores: Float, first: Int64, fallback: int) -> Float:
+    """Return the strategy of a whole table by regret matching; infoset i has entries first[i] to first[i + 1]."""
+    strategy = np.empty_like(scores)
+    _match(scores, first, fallback, strategy)
+    return strategy
+
+
+class TableMap:
+    """The way between tables (player 0's infosets, then player 1's) and a form's own order, and reach in tables."""
+
+    def __init__(self, form: SequenceForm) -> None:
+        self.form = form
+        tables = [plex.sequence_table() for plex in form.treeplexes]
+        self.sequences = [sequences for sequences, _ in tables]
+        self.split = len(self.sequences[0])
+        self.first = np.concatenate([tables[0][1], self.split + tables[1][1][1:]])
+        self._infoset = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+
+    @property
+    def size(self) -> int:
+        """Return the number of entries."""
+        return int(self.first[-1])
+
+    def parts(self, table: Float) -> Pair:
+        """Return the two players' parts of a table."""
+        return table[: self.split], table[self.split :]
+
+    def to_form(self, table: Float) -> Pair:
+        """Return weights by entry in the form's order, normalised to strategies."""
+        made = []
+        for plex, sequences, own in zip(self.form.treeplexes, self.sequences, self.parts(table), strict=True):
+            weights = np.ones(plex.num_sequences)
+            weights[sequences] = own
+            made.append(normalised(plex, weights))
+        return made[0], made[1]
+
+    def own_reach(self, strategy: Float) -> Float:
+        """Return, by entry, the acting player's own reach of the entry's infoset under a strategy."""
+        reaches = []
+        for plex, sequences, own in zip(self.form.treeplexes, self.sequences, self.parts(strategy), strict=True):
+            in_order, plan = np.ones(plex.num_sequences), np.empty(plex.num_sequences)
+            in_order[sequences] = own
+            write_plan(plex, in_order, plan)
+            reaches.append(np.repeat(plan[plex.parent_sequence], plex.num_actions()))
+        return np.concatenate(reaches)
+
+
+class StoredCFR:
+    """Mini-batch MCCFR(+) whose sums are in stores."""
+
+    def __init__(
+        self,
+        tables: TableMap,
+        game: SampledGame,
+        scheme: Scheme,
+        regrets: RegretStore,
+        strategies: StrategyStore,
+        *,
+        batch: int,
+        updates: Literal["alternating", "simultaneous"] = "alternating",
+        averaging: Averaging = "exact",
+        fallback: int = UNIFORM,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        self.form = tables.form
+        self.tables = tables
+        self.regrets = regrets
+        self.strategies = strategies
+        self.iteration = 0
+        self._averaging = averaging
+        self._turns: tuple[tuple[int, ...], ...] = ((0,), (1,)) if updates == "alternating" else ((0, 1),)
+        self._gatherer = Gatherer(
+            game, scheme, batch=batch, averaging=averaging, fallback=fallback, seed=seed, threads=threads
+        )
+        self.threads = self._gatherer.threads
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        return self._gatherer.nodes_touched
+
+    def run(self, iterations: int) -> None:
+        """Run some iterations; where a long run is cut into calls makes no difference to its result."""
+        gatherer = self._gatherer
+        for _ in range(iterations):
+            self.iteration += 1
+            for players in self._turns:
+                scores = self.regrets.scores()
+                strategy = match_table(scores, self.tables.first, gatherer.fallback)
+                gatherer.forget()
+                for player in players:
+                    gatherer.gather(scores, player, self.iteration)
+                found = Found(
+                    iteration=self.iteration,
+                    players=players,
+                    regret=gatherer.increment,
+                    observed=gatherer.observed(),
+                    averaged=self._averaged(players),
+                    strategy=strategy,
+                    visits=self._visits(players, strategy),
+                )
+                self.regrets.absorb(found)
+                self.strategies.absorb(found)
+
+    def _averaged(self, players: tuple[int, ...]) -> tuple[int, ...]:
+        """Return whose strategies a turn averages: the opponent's, as it was when the traverser met it."""
+        return players if self._averaging == "own_reach" else tuple(1 - player for player in players)
+
+    def _visits(self, players: tuple[int, ...], strategy: Float) -> Float:
+        if self._averaging != "exact":
+            return self._gatherer.strategy_increment
+        exact = self.tables.own_reach(strategy) * strategy
+        for player in {0, 1} - set(self._averaged(players)):
+            self.tables.parts(exact)[player][:] = 0.0
+        return exact
+
+    def average_strategy(self) -> Pair:
+        """Return the average strategy in the form's order."""
+        return self.tables.to_form(self.strategies.average())
+
+    def diagnostics(self) -> dict[str, float]:
+        """Return what the stores say of their last fits."""
+        return {**self.regrets.diagnostics(), **self.strategies.diagnostics()}
+
+    def state(self) -> State:
+        """Return all that the next iterations depend on (random streams start from the iteration's number)."""
+        stores = {"regret": self.regrets.state(), "strategy": self.strategies.state()}
+        arrays = {f"{store}.{name}": array for store, state in stores.items() for name, array in state.items()}
+        return {**arrays, "nodes_touched": np.array([float(self.nodes_touched)])}
+
+    def restore(self, iteration: int, state: State) -> None:
+        """Continue from a saved state, bit for bit."""
+        for store, name in ((self.regrets, "regret."), (self.strategies, "strategy.")):
+            store.restore({key.removeprefix(name): array for key, array in state.items() if key.startswith(name)})
+        self._gatherer.nodes_touched = int(state["nodes_touched"][0])
+        self.iteration = iteration

@@ -1,0 +1,119 @@
+"""What stores absorb, and the stores that are tables."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from equipoise.compiled import kernel
+from equipoise.regret.rules import Rule, coefficient_table, updated
+from equipoise.trees.treeplex import Float, Int64
+
+State = dict[str, np.ndarray]
+Diagnostics = dict[str, float]
+
+
+class Found(NamedTuple):
+    """What an iteration's traversals of some players found."""
+
+    iteration: int
+    players: tuple[int, ...]  # whose regrets these are
+    regret: Float  # [entries] increments
+    observed: Int64  # the first entry of each infoset of theirs that was met
+    averaged: tuple[int, ...]  # whose strategies are to be averaged
+    strategy: Float  # [entries] the current strategy
+    visits: Float  # [entries] what the average grows by: strategy x reach, sampled or exact
+
+
+class RegretStore(Protocol):
+    """Regrets by infoset."""
+
+    def scores(self) -> Float:
+        """Return the regrets of all entries, or numbers proportional to them in each infoset."""
+
+    def absorb(self, found: Found) -> None:
+        """Take in an iteration's increments."""
+
+    def state(self) -> State:
+        """Return all that the next iterations depend on."""
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state."""
+
+    def diagnostics(self) -> Diagnostics:
+        """Return numbers about the last absorption, for the log."""
+
+
+class StrategyStore(Protocol):
+    """Average strategies by infoset."""
+
+    def average(self) -> Float:
+        """Return weights, by entry, that are proportional to the average strategy in each infoset."""
+
+    def absorb(self, found: Found) -> None:
+        """Take in an iteration's strategies."""
+
+    def state(self) -> State:
+        """Return all that the next iterations depend on."""
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state."""
+
+    def diagnostics(self) -> Diagnostics:
+        """Return numbers about the last absorption, for the log."""
+
+
+@kernel
+def update_all(old: Float, increment: Float, rule: Float) -> Float:
+    """Return regrets after an increment, under a rule's coefficients."""
+    new = np.empty_like(old)
+    for k in range(old.size):
+        new[k] = updated(old[k], increment[k], rule[0], rule[1], rule[2], rule[3])
+    return new
+
+
+class TableRegrets:
+    """One number an entry."""
+
+    def __init__(self, size: int, rule: Rule) -> None:
+        self._sum = np.zeros(size)
+        self._rule = rule
+
+    def scores(self) -> Float:
+        return self._sum
+
+    def absorb(self, found: Found) -> None:
+        # Infosets that were not met have increment zero, and fade all the same under rules that make regrets fade.
+        self._sum = update_all(self._sum, found.regret, coefficient_table(self._rule, found.iteration, 1)[0])
+
+    def state(self) -> State:
+        return {"sum": self._sum}
+
+    def restore(self, state: State) -> None:
+        self._sum = state["sum"].copy()
+
+    def diagnostics(self) -> Diagnostics:
+        return {}
+
+
+class TableStrategy:
+    """One number an entry: the weighted sum of strategies."""
+
+    def __init__(self, size: int, rule: Rule) -> None:
+        self._sum = np.zeros(size)
+        self._rule = rule
+
+    def average(self) -> Float:
+        return self._sum
+
+    def absorb(self, found: Found) -> None:
+        rule = coefficient_table(self._rule, found.iteration, 1)[0]
+        self._sum = rule[5] * self._sum + rule[6] * found.visits
+
+    def state(self) -> State:
+        return {"sum": self._sum}
+
+    def restore(self, state: State) -> None:
+        self._sum = state["sum"].copy()
+
+    def diagnostics(self) -> Diagnostics:
+        return {}
