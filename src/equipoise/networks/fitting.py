@@ -81,11 +81,6 @@ def loss_of(kind: Loss, outputs: Tensor, target: Tensor, weight: Tensor) -> Tens
     return (weight * errors * errors).sum()
 
 
-def probabilities(outputs: Tensor, legal: Tensor) -> Tensor:
-    """Return the strategy that outputs stand for when they were fitted by cross-entropy."""
-    return torch.softmax(torch.where(legal, outputs, outputs.new_tensor(ILLEGAL)), dim=1)
-
-
 def make_optimiser(network: Network) -> torch.optim.Adam:
     """Return Adam; fused, because these networks are so small that calls cost more than arithmetic."""
     return torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
@@ -146,9 +141,7 @@ def _falling(fitting: Fitting, rate: float, share: float) -> float:
     return rate * math.exp(share * math.log(fitting.final_share))
 
 
-def _batches(
-    examples: Examples | Callable[[], Examples], size: int, generator: torch.Generator
-) -> Iterator[Examples]:
+def _batches(examples: Examples | Callable[[], Examples], size: int, generator: torch.Generator) -> Iterator[Examples]:
     if not isinstance(examples, tuple):
         yield examples()
         return

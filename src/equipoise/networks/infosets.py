@@ -75,18 +75,13 @@ class Infosets:
         first = self.table_sizes[0]
         return slice(0, first) if player == 0 else slice(first, first + self.table_sizes[1])
 
-    def to_table(self, outputs: Float, player: int) -> Float:
-        """Return a player's part of a table from the outputs of the player's rows."""
-        entries = self.entries_of(player)
-        table: Float = outputs[self.entry_row[entries] - self.rows_of(player).start, self.entry_column[entries]]
-        return table
-
-    def to_rows(self, table: Float, player: int) -> Float:
-        """Return a player's part of a table, given as that part, summed by row."""
-        entries, rows = self.entries_of(player), self.rows_of(player)
+    def to_rows(self, table: Float, players: tuple[int, ...]) -> Float:
+        """Return some players' part of a table, summed by row (of these players, in order) and column."""
+        rows = slice(self.rows_of(players[0]).start, self.rows_of(players[-1]).stop)
+        entries = slice(self.entries_of(players[0]).start, self.entries_of(players[-1]).stop)
         place = (self.entry_row[entries] - rows.start) * self.num_columns + self.entry_column[entries]
         size = (rows.stop - rows.start) * self.num_columns
-        return np.bincount(place, weights=table, minlength=size).reshape(-1, self.num_columns)
+        return np.bincount(place, weights=table[entries], minlength=size).reshape(-1, self.num_columns)
 
     @cached_property
     def flat(self) -> Float32:

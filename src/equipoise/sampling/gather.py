@@ -4,6 +4,8 @@ Each traversal has its own stream of random numbers, and additions keep the orde
 the seed and not on the number of threads.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from equipoise.compiled import kernel_pair, prange, set_threads
@@ -103,69 +105,75 @@ def gather(
 GATHER = kernel_pair(gather)
 
 
+class Sums(NamedTuple):
+    """What traversals found, by table entry."""
+
+    regret: Float
+    observed: Int64  # the first entry of each of the traversers' infosets that were met
+    visits: Float  # what the average strategy grows by
+
+
 class Gatherer:
     """Traversals of a game by a scheme, whose findings come back as tables. The strategy is given by its scores."""
 
     def __init__(
         self, game: SampledGame, scheme: Scheme, *, batch: int, averaging: str, fallback: int, seed: int, threads: int
     ) -> None:
-        self.tree, self.plan = planned(game, scheme)
-        self.deal_width = game.deal_width
-        self.seed = seed
-        self.batch = batch
-        self.fallback = fallback
+        self._tree, self._plan = planned(game, scheme)
+        self._deal_width = game.deal_width
+        self._seed = seed
+        self._batch = batch
+        self._fallback = fallback
         self.threads = threads if batch >= 2 * threads else 1
         self._averaging = OWN_REACH_AVERAGING if averaging == "own_reach" else STOCHASTIC
         self._at_a_time = 1 if self.threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // self.threads))
         size = sum(game.table_sizes)
         self._marks = np.zeros(size, np.int64)
         self._touched = np.zeros((self.threads, 1 + 2 * size), np.int64)
-        self.visits = make_visits(self.tree, self._at_a_time, self.threads)
+        self._visits = make_visits(self._tree, self._at_a_time, self.threads)
         self._rule = coefficient_table(CFR(), 1, 1)[0]  # sums only: rules come later
-        self.increment = np.zeros(size)
-        self.strategy_increment = np.zeros(size)
+        self._increment = np.zeros(size)
+        self._strategy_increment = np.zeros(size)
 
     @property
     def nodes_touched(self) -> int:
         """Return how many nodes all traversals have visited."""
-        return int(self.visits.ends[:, 2].sum())
+        return int(self._visits.ends[:, 2].sum())
 
     @nodes_touched.setter
     def nodes_touched(self, count: int) -> None:
-        self.visits.ends[:, 2] = 0
-        self.visits.ends[0, 2] = count
+        self._visits.ends[:, 2] = 0
+        self._visits.ends[0, 2] = count
 
-    def forget(self) -> None:
-        """Empty the sums."""
-        self.increment[:] = 0.0
-        self.strategy_increment[:] = 0.0
+    def sample(self, scores: Float, players: tuple[int, ...], iteration: int) -> Sums:
+        """Run a batch of traversals for each of some players. The sums are valid until the next call."""
+        self._increment[:] = 0.0
+        self._strategy_increment[:] = 0.0
         self._touched[:, 0] = 0
+        for player in players:
+            self._gather(scores, player, iteration)
+        observed = np.concatenate([part[1 : 1 + 2 * part[0] : 2] for part in self._touched])
+        return Sums(self._increment, observed, self._strategy_increment)
 
-    def gather(self, scores: Float, player: int, iteration: int) -> None:
-        """Run a batch of a player's traversals, and add what it found to the sums."""
+    def _gather(self, scores: Float, player: int, iteration: int) -> None:
         if self.threads > 1:
             set_threads(self.threads)
         GATHER[self.threads > 1](
-            self.tree,
-            self.deal_width,
-            self.plan,
+            self._tree,
+            self._deal_width,
+            self._plan,
             self._rule,
             iteration,
-            self.seed,
-            self.batch,
+            self._seed,
+            self._batch,
             player,
             self._averaging,
             scores,
-            self.fallback,
-            self.increment,
-            self.strategy_increment,
+            self._fallback,
+            self._increment,
+            self._strategy_increment,
             self._marks,
             self._touched,
-            self.visits,
+            self._visits,
             self._at_a_time,
         )
-
-    def observed(self) -> Int64:
-        """Return the first entries of the traversers' infosets that were met since the sums were emptied."""
-        lists = [part[1 : 1 + 2 * part[0] : 2] for part in self._touched]
-        return np.concatenate(lists)

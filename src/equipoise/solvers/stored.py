@@ -9,16 +9,14 @@ One iteration, for each player in turn or for both at once (DN19 Algorithm 1):
 With two tables this is `SampledCFR`, bit for bit.
 """
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from equipoise.compiled import inlined, kernel
 from equipoise.regret.matching import UNIFORM, match_infoset
-from equipoise.sampling.gather import Gatherer
-from equipoise.sampling.schemes import Scheme
-from equipoise.sampling.tree import SampledGame
-from equipoise.stores.sums import Found, RegretStore, State, StrategyStore
+from equipoise.sampling.gather import Sums
+from equipoise.stores.sums import Found, RegretStore, State, StrategyStore, joined, part_of
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64, normalised, write_plan
 
@@ -81,60 +79,62 @@ class TableMap:
         return np.concatenate(reaches)
 
 
+class Sampler(Protocol):
+    """Traversals at a strategy that is given by its scores."""
+
+    threads: int
+    nodes_touched: int
+
+    def sample(self, scores: Float, players: tuple[int, ...], iteration: int) -> Sums:
+        """Run the traversals of some players in an iteration."""
+
+
 class StoredCFR:
-    """Mini-batch MCCFR(+) whose sums are in stores."""
+    """Monte Carlo CFR whose sums are in stores."""
 
     def __init__(
         self,
         tables: TableMap,
-        game: SampledGame,
-        scheme: Scheme,
+        sampler: Sampler,
         regrets: RegretStore,
         strategies: StrategyStore,
         *,
-        batch: int,
         updates: Literal["alternating", "simultaneous"] = "alternating",
         averaging: Averaging = "exact",
         fallback: int = UNIFORM,
-        seed: int = 0,
-        threads: int = 1,
     ) -> None:
         self.form = tables.form
         self.tables = tables
         self.regrets = regrets
         self.strategies = strategies
         self.iteration = 0
+        self.threads = sampler.threads
+        self._sampler = sampler
         self._averaging = averaging
+        self._fallback = fallback
         self._turns: tuple[tuple[int, ...], ...] = ((0,), (1,)) if updates == "alternating" else ((0, 1),)
-        self._gatherer = Gatherer(
-            game, scheme, batch=batch, averaging=averaging, fallback=fallback, seed=seed, threads=threads
-        )
-        self.threads = self._gatherer.threads
 
     @property
     def nodes_touched(self) -> int:
         """Return how many nodes all traversals have visited."""
-        return self._gatherer.nodes_touched
+        return self._sampler.nodes_touched
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
-        gatherer = self._gatherer
         for _ in range(iterations):
             self.iteration += 1
             for players in self._turns:
                 scores = self.regrets.scores()
-                strategy = match_table(scores, self.tables.first, gatherer.fallback)
-                gatherer.forget()
-                for player in players:
-                    gatherer.gather(scores, player, self.iteration)
+                strategy = match_table(scores, self.tables.first, self._fallback)
+                sums = self._sampler.sample(scores, players, self.iteration)
                 found = Found(
                     iteration=self.iteration,
                     players=players,
-                    regret=gatherer.increment,
-                    observed=gatherer.observed(),
+                    regret=sums.regret,
+                    observed=sums.observed,
                     averaged=self._averaged(players),
                     strategy=strategy,
-                    visits=self._visits(players, strategy),
+                    visits=sums.visits if self._averaging != "exact" else self._exact_visits(players, strategy),
                 )
                 self.regrets.absorb(found)
                 self.strategies.absorb(found)
@@ -143,9 +143,8 @@ class StoredCFR:
         """Return whose strategies a turn averages: the opponent's, as it was when the traverser met it."""
         return players if self._averaging == "own_reach" else tuple(1 - player for player in players)
 
-    def _visits(self, players: tuple[int, ...], strategy: Float) -> Float:
-        if self._averaging != "exact":
-            return self._gatherer.strategy_increment
+    def _exact_visits(self, players: tuple[int, ...], strategy: Float) -> Float:
+        """Return what the averaged players' sums grow by, at all of their infosets."""
         exact = self.tables.own_reach(strategy) * strategy
         for player in {0, 1} - set(self._averaged(players)):
             self.tables.parts(exact)[player][:] = 0.0
@@ -161,13 +160,12 @@ class StoredCFR:
 
     def state(self) -> State:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""
-        stores = {"regret": self.regrets.state(), "strategy": self.strategies.state()}
-        arrays = {f"{store}.{name}": array for store, state in stores.items() for name, array in state.items()}
-        return {**arrays, "nodes_touched": np.array([float(self.nodes_touched)])}
+        stores = joined({"regret": self.regrets.state(), "strategy": self.strategies.state()})
+        return {**stores, "nodes_touched": np.array([float(self.nodes_touched)])}
 
     def restore(self, iteration: int, state: State) -> None:
         """Continue from a saved state, bit for bit."""
-        for store, name in ((self.regrets, "regret."), (self.strategies, "strategy.")):
-            store.restore({key.removeprefix(name): array for key, array in state.items() if key.startswith(name)})
-        self._gatherer.nodes_touched = int(state["nodes_touched"][0])
+        self.regrets.restore(part_of(state, "regret"))
+        self.strategies.restore(part_of(state, "strategy"))
+        self._sampler.nodes_touched = int(state["nodes_touched"][0])
         self.iteration = iteration

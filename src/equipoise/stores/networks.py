@@ -14,19 +14,25 @@ a target of that weight. Without anchors a fit moves them at will (DN20: "the lo
   normalising small rows amplifies errors; it is here to show that it stalls.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from equipoise.networks.fitting import Examples, Fitted, Fitting, fit, make_optimiser
+from equipoise.networks.fitting import Fitting
 from equipoise.networks.infosets import Infosets
-from equipoise.networks.modules import Architecture, Network, inputs_of, make_network, num_parameters, read
+from equipoise.networks.modules import Architecture
+from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.stores.sums import Diagnostics, Found, State, update_all
-from equipoise.trees.treeplex import Float, Int64
+from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of, update_all
+from equipoise.trees.treeplex import Float
+
+Bool = npt.NDArray[np.bool_]
+
+NEVER = -(10**9)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,98 +49,14 @@ class NetworkConfig:
     every: int = 10  # iterations between two fits of the average
 
 
-class PlayerNetworks:
-    """A network for each player, or one for both, with optimisers and the rows that each has."""
-
-    def __init__(self, infosets: Infosets, config: NetworkConfig, seed: int, device: torch.device) -> None:
-        self.infosets = infosets
-        self.config = config
-        self._seed = seed
-        self.device = device
-        self.served: tuple[tuple[int, ...], ...] = ((0, 1),) if config.shared else ((0,), (1,))
-        self.networks: list[Network] = []
-        for number in range(len(self.served)):
-            made = make_network(infosets, config.architecture, self.generator(0, number), head=0.0)
-            self.networks.append(made.to(device))
-        self.optimisers = [make_optimiser(network) for network in self.networks]
-        self.rows = [self._slice(players) for players in self.served]
-        self._inputs = [
-            inputs_of(infosets, network, rows, device) for network, rows in zip(self.networks, self.rows, strict=True)
-        ]
-        legal = torch.from_numpy(infosets.legal).to(device)
-        self.legal = [legal[rows] for rows in self.rows]
-        self.dtype = next(self.networks[0].parameters()).dtype
-
-    def _slice(self, players: tuple[int, ...]) -> slice:
-        return slice(self.infosets.rows_of(players[0]).start, self.infosets.rows_of(players[-1]).stop)
-
-    @property
-    def num_parameters(self) -> int:
-        """Return how many numbers all networks have."""
-        return sum(num_parameters(network) for network in self.networks)
-
-    def generator(self, fit_number: int, network: int) -> torch.Generator:
-        """Return the random stream of a fit: made anew each time, so that a resumed run draws the same numbers."""
-        words = np.random.SeedSequence([self._seed, fit_number, network]).generate_state(2, np.uint32)
-        return torch.Generator().manual_seed(int(words[0]) << 31 | int(words[1]) >> 1)
-
-    def read(self) -> Float:
-        """Return the outputs of all rows."""
-        return np.concatenate(
-            [read(self.infosets, network, rows, self.device) for network, rows in zip(self.networks, self.rows, strict=True)]
-        )
-
-    def fit(self, number: int, target: Float, weight: Float, fit_number: int) -> Fitted:
-        """Fit a network to targets of its rows; rows of weight zero are left out."""
-        if not self.config.fitting.keep_optimiser:
-            self.optimisers[number] = make_optimiser(self.networks[number])
-        used = np.flatnonzero(weight.any(axis=1))
-        inputs = self._inputs[number]
-        if len(used) < len(target):
-            first = self.rows[number].start
-            inputs = inputs_of(self.infosets, self.networks[number], used + first, self.device)
-        normal = weight[used] / weight[used].max(axis=1).sum()  # a loss is a mean over rows
-        examples = Examples(inputs, self._tensor(target[used]), self._tensor(normal))
-        fitting = self.config.fitting
-        generator = self.generator(fit_number, number)
-        return fit(
-            self.networks[number], self.optimisers[number], examples, fitting, fit_number=fit_number, generator=generator
-        )
-
-    def _tensor(self, numbers: Float) -> torch.Tensor:
-        return torch.from_numpy(numbers).to(self.device, self.dtype)
-
-    def rescale(self, number: int, factor: float) -> None:
-        """Multiply a network's outputs, by its output layer."""
-        with torch.no_grad():
-            for parameter in self.networks[number].head.parameters():
-                parameter.mul_(factor)
-
-    def state(self) -> State:
-        """Return parameters and the optimisers' memory."""
-        arrays: State = {}
-        for number, (network, optimiser) in enumerate(zip(self.networks, self.optimisers, strict=True)):
-            for name, parameter in network.named_parameters():
-                arrays[f"{number}.{name}"] = parameter.detach().cpu().numpy().copy()
-                for key, value in optimiser.state.get(parameter, {}).items():
-                    arrays[f"{number}.{name}.{key}"] = value.detach().cpu().numpy().copy()
-        return arrays
-
-    def restore(self, state: State) -> None:
-        """Continue from saved parameters."""
-        for number, network in enumerate(self.networks):
-            self.optimisers[number] = make_optimiser(network)
-            with torch.no_grad():
-                for name, parameter in network.named_parameters():
-                    parameter.copy_(torch.from_numpy(state[f"{number}.{name}"]))
-                    memory = {
-                        key: torch.from_numpy(state[f"{number}.{name}.{key}"]).to(self.device)
-                        for key in ("step", "exp_avg", "exp_avg_sq")
-                        if f"{number}.{name}.{key}" in state
-                    }
-                    if memory:
-                        memory["step"] = memory["step"].cpu()
-                        self.optimisers[number].state[parameter] = memory
+def make_networks(
+    infosets: Infosets, config: NetworkConfig, *, seed: int, device: torch.device
+) -> tuple[TrainedNetwork, ...]:
+    """Return a network for each player, or one for both. Predictions start at zero."""
+    served: tuple[tuple[int, ...], ...] = ((0, 1),) if config.shared else ((0,), (1,))
+    return tuple(
+        TrainedNetwork(infosets, players, config.architecture, head=0.0, seed=seed, device=device) for players in served
+    )
 
 
 class NetworkRegrets:
@@ -146,94 +68,102 @@ class NetworkRegrets:
         self._infosets = infosets
         self._config = config
         self._rule = rule
-        self.networks = PlayerNetworks(infosets, config, seed, device)
-        self._scale = np.ones(len(self.networks.networks))
-        self._last_seen = np.full(len(infosets.row_keys), -(10**9), np.int64)
-        self._read()
-        self._fitted: list[Fitted] = []
+        self.networks = make_networks(infosets, config, seed=seed, device=device)
+        self._scale = np.ones(len(self.networks))
+        self._last_seen = np.full(len(infosets.row_keys), NEVER, np.int64)
         self._drift = 0.0
         self._observed_share = 0.0
+        self._read()
 
     def _read(self) -> None:
-        outputs = self.networks.read()
-        for number, rows in enumerate(self.networks.rows):
-            outputs[rows] *= self._scale[number]
-        self._outputs = outputs
-        self._scores = outputs[self._infosets.entry_row, self._infosets.entry_column]
+        self._outputs = np.concatenate(
+            [scale * network.read() for scale, network in zip(self._scale, self.networks, strict=True)]
+        )
+        self._scores = self._outputs[self._infosets.entry_row, self._infosets.entry_column]
 
     def scores(self) -> Float:
         return self._scores
 
     def absorb(self, found: Found) -> None:
-        infosets, networks, config = self._infosets, self.networks, self._config
+        infosets = self._infosets
         rule = coefficient_table(self._rule, found.iteration, 1)[0]
         observed = np.zeros(len(infosets.row_keys), np.bool_)
         observed[infosets.entry_row[found.observed]] = True
         self._last_seen[observed] = found.iteration
-        self._fitted, drifts = [], []
-        for number, (served, rows) in enumerate(zip(networks.served, networks.rows, strict=True)):
-            if not set(served) & set(found.players):
-                continue
-            increment = np.concatenate([infosets.to_rows(found.regret[infosets.entries_of(p)], p) for p in served])
-            before = self._outputs[rows]
-            floored = np.maximum(before, rule[3])  # a sum that was clipped cannot be negative
-            target = update_all(floored.ravel(), increment.ravel(), rule).reshape(before.shape)
-            seen, legal = observed[rows], infosets.legal[rows]
-            target[~seen] = floored[~seen]
-            self._choose_scale(number, target[seen][legal[seen]], found.iteration)
-            weight = legal * np.where(seen, 1.0, self._anchor_weight(rows, found.iteration))[:, None]
-            scale = self._scale[number]
-            self._fitted.append(networks.fit(number, target / scale, weight, found.iteration))
-            if not seen.all():
-                after = read(infosets, networks.networks[number], rows, networks.device) * scale
-                unseen = legal & ~seen[:, None]
-                drifts.append(_rms(after[unseen] - before[unseen]) / max(_rms(before[legal]), 1e-30))
-        self._drift = float(np.mean(drifts)) if drifts else 0.0
-        mine = np.concatenate([np.arange(len(observed))[infosets.rows_of(p)] for p in found.players])
-        self._observed_share = float(observed[mine].mean())
+        before = self._outputs
+        for number, network in enumerate(self.networks):
+            if set(network.players) & set(found.players):
+                increment = infosets.to_rows(found.regret, network.players)
+                self._fit(number, increment, observed[network.rows], rule, found.iteration)
         self._read()
+        mine = np.concatenate([np.arange(len(observed))[infosets.rows_of(player)] for player in found.players])
+        self._observed_share = float(observed[mine].mean())
+        unseen = infosets.legal[mine] & ~observed[mine][:, None]
+        moved = _rms((self._outputs - before)[mine][unseen])
+        size = _rms(before[mine][infosets.legal[mine]])
+        self._drift = moved / size if size > 0.0 else 0.0
 
-    def _anchor_weight(self, rows: slice, iteration: int) -> Float:
-        recent = np.ones(rows.stop - rows.start)
-        if self._config.anchor_memory:
-            recent = (iteration - self._last_seen[rows] <= self._config.anchor_memory).astype(np.float64)
-        return self._config.anchor * recent
+    def _fit(self, number: int, increment: Float, seen: Bool, rule: Float, iteration: int) -> None:
+        """Fit one network to its own predictions, updated by the rule where infosets were seen (DN19 Eq. 7, 14)."""
+        network, config = self.networks[number], self._config
+        before = np.maximum(self._outputs[network.rows], rule[3])  # what was clipped is not negative
+        target = update_all(before.ravel(), increment.ravel(), rule).reshape(before.shape)
+        target[~seen] = before[~seen]
+        self._choose_scale(number, target[seen][network.legal[seen]], iteration)
+        anchor = np.full(len(seen), config.anchor)
+        if config.anchor_memory:
+            anchor[iteration - self._last_seen[network.rows] > config.anchor_memory] = 0.0
+        weight = network.legal * np.where(seen, 1.0, anchor)[:, None]
+        if not weight.any():
+            return
+        if not config.fitting.keep_optimiser:
+            network.forget_optimiser()
+        network.fit_to(target / self._scale[number], weight, config.fitting, iteration)
 
     def _choose_scale(self, number: int, targets: Float, iteration: int) -> None:
         """Choose what predictions are divided by; a power of two, so that dividing loses nothing."""
-        if self._config.scale == "sqrt":  # DN19 Eq. 9: R / sqrt(t); nothing is rescaled
+        if self._config.scale == "sqrt":  # DN19 Eq. 9: the network tracks R / sqrt(t); nothing is rescaled
             self._scale[number] = np.sqrt(iteration)
             return
         size = _rms(targets)
         if size > 0.0 and not 0.6 < size / self._scale[number] < 1.7:
             new = 2.0 ** np.round(np.log2(size))
-            self.networks.rescale(number, self._scale[number] / new)
+            self.networks[number].rescale(self._scale[number] / new)
             self._scale[number] = new
 
     def state(self) -> State:
-        return {**self.networks.state(), "scale": self._scale, "last_seen": self._last_seen}
+        parts = {f"network{number}": network.state() for number, network in enumerate(self.networks)}
+        return {**joined(parts), "scale": self._scale, "last_seen": self._last_seen}
 
     def restore(self, state: State) -> None:
-        self.networks.restore(state)
+        for number, network in enumerate(self.networks):
+            network.restore(part_of(state, f"network{number}"))
         self._scale = state["scale"].copy()
         self._last_seen = state["last_seen"].copy()
         self._read()
 
     def diagnostics(self) -> Diagnostics:
-        return {
-            "regret_loss": float(np.mean([f.loss for f in self._fitted])) if self._fitted else 0.0,
-            "regret_drift": self._drift,
-            "regret_fit_seconds": sum(f.seconds for f in self._fitted),
-            "observed_share": self._observed_share,
-        }
+        own = {"regret_drift": self._drift, "observed_share": self._observed_share}
+        return {**fit_diagnostics("regret", self.networks), **own}
 
 
 def _rms(numbers: Float) -> float:
     return float(np.sqrt(np.mean(numbers * numbers))) if numbers.size else 0.0
 
 
+def fit_diagnostics(name: str, networks: Sequence[TrainedNetwork]) -> Diagnostics:
+    """Return the mean loss and the time of the networks' last fits, for the log."""
+    fits = [network.fitted for network in networks if network.fitted is not None]
+    if not fits:
+        return {}
+    return {
+        f"{name}_loss": sum(each.loss for each in fits) / len(fits),
+        f"{name}_fit_seconds": sum(each.seconds for each in fits),
+    }
+
+
 class NetworkStrategy:
-    """The AvgStrategyNetwork. ``reach(p)`` gives the mass of each entry's infoset under the strategy p."""
+    """The AvgStrategyNetwork. ``reach`` gives, by entry, the mass of the entry's infoset under a strategy."""
 
     def __init__(
         self,
@@ -249,81 +179,77 @@ class NetworkStrategy:
         self._config = config
         self._rule = rule
         self._reach = reach
-        self.networks = PlayerNetworks(infosets, config, seed, device)
-        self._pending = np.zeros_like(infosets.entry_row, np.float64)  # sums since the last fit
-        self._weight_before = 0.0  # of all iterations that the network stands for
-        self._weight_pending = 0.0
-        self._read()
-        self._fitted: list[Fitted] = []
+        self.networks = make_networks(infosets, config, seed=seed, device=device)
+        self._pending = np.zeros(len(infosets.entry_row))  # sums since the last fit
+        self._weight = np.zeros(2)  # of the iterations that the network stands for, and of those since
         self._drift = 0.0
+        self._read()
 
     def _read(self) -> None:
-        outputs = self.networks.read()
+        outputs = np.concatenate([network.read() for network in self.networks])
         if self._config.kind == "average":
-            logits = np.where(self._infosets.legal, outputs, -np.inf)
-            powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-            outputs = powers / powers.sum(axis=1, keepdims=True)
-        self._outputs = outputs
+            outputs = softmax(outputs, self._infosets.legal)
         self._table = outputs[self._infosets.entry_row, self._infosets.entry_column]
 
     def average(self) -> Float:
         return np.maximum(self._table, 0.0)
 
     def absorb(self, found: Found) -> None:
-        rule = coefficient_table(self._rule, found.iteration, 1)[0]
-        self._pending += rule[6] * found.visits
-        self._weight_pending += rule[6] * len(found.averaged) / 2
-        last_turn = 1 in found.players
-        if last_turn and (found.iteration <= self._config.every or found.iteration % self._config.every == 0):
+        weight = coefficient_table(self._rule, found.iteration, 1)[0][6]
+        self._pending += weight * found.visits
+        self._weight[1] += weight * len(found.averaged) / 2
+        complete = 1 in found.players
+        every = self._config.every
+        if complete and (found.iteration <= every or found.iteration % every == 0):
             self._fit(found.iteration)
 
     def _fit(self, iteration: int) -> None:
-        infosets, networks = self._infosets, self.networks
-        whole = self._weight_before + self._weight_pending
-        if self._config.kind == "average":
-            sums = self._weight_before * self._reach(self._table) * self._table + self._pending
-        else:
-            sums = (self._weight_before * self._table + self._pending) / whole
-        self._fitted, drifts = [], []
-        for number, (served, rows) in enumerate(zip(networks.served, networks.rows, strict=True)):
-            summed = np.concatenate([infosets.to_rows(sums[infosets.entries_of(p)], p) for p in served])
-            fresh = np.concatenate([infosets.to_rows(self._pending[infosets.entries_of(p)], p) for p in served])
-            legal = infosets.legal[rows]
-            seen = fresh.sum(axis=1) > 0.0
-            anchored = np.ones(len(seen)) if not self._config.anchor_memory else np.zeros(len(seen))
-            entering = np.where(seen, 1.0, anchored)[:, None] * legal
-            if self._config.kind == "average":
-                mass = summed.sum(axis=1)
-                target = summed / np.maximum(mass, 1e-300)[:, None]
-                weight = entering * mass[:, None]
+        infosets, config = self._infosets, self._config
+        before, after = self._weight[0], self._weight.sum()
+        if config.kind == "average":
+            sums = before * self._reach(self._table) * self._table + self._pending
+        else:  # DN19 Eq. 8, over the weight so far
+            sums = (before * self._table + self._pending) / after
+        unseen = np.ones(len(sums), np.bool_)
+        for network in self.networks:
+            summed = infosets.to_rows(sums, network.players)
+            seen = infosets.to_rows(self._pending, network.players).sum(axis=1) > 0.0
+            unseen &= ~seen[np.clip(infosets.entry_row - network.rows.start, 0, len(seen) - 1)]
+            enters = network.legal * (seen if config.anchor_memory else np.ones_like(seen))[:, None]
+            if config.kind == "average":
+                mass = summed.sum(axis=1, keepdims=True)
+                target, weight = summed / np.maximum(mass, 1e-300), enters * mass
             else:
-                target = summed / infosets.members[rows][:, None]
-                weight = entering
+                target, weight = summed / infosets.members[network.rows][:, None], 1.0 * enters
             if not (weight > 0.0).any():
                 continue
-            before = self._outputs[rows]
-            self._fitted.append(networks.fit(number, target, weight, iteration))
-            del before
-        self._weight_before, self._weight_pending = whole, 0.0
-        self._pending = np.zeros_like(self._pending)
-        before_table = self._table
+            if not config.fitting.keep_optimiser:
+                network.forget_optimiser()
+            network.fit_to(target, weight, config.fitting, iteration)
+        self._weight[:] = after, 0.0
+        self._pending[:] = 0.0
+        table = self._table
         self._read()
-        self._drift = _rms(self._table - before_table)
-        del drifts
+        self._drift = _rms((self._table - table)[unseen])
 
     def state(self) -> State:
-        weights = np.array([self._weight_before, self._weight_pending])
-        return {**self.networks.state(), "pending": self._pending, "weights": weights}
+        parts = {f"network{number}": network.state() for number, network in enumerate(self.networks)}
+        return {**joined(parts), "pending": self._pending, "weight": self._weight}
 
     def restore(self, state: State) -> None:
-        self.networks.restore(state)
+        for number, network in enumerate(self.networks):
+            network.restore(part_of(state, f"network{number}"))
         self._pending = state["pending"].copy()
-        self._weight_before, self._weight_pending = (float(w) for w in state["weights"])
+        self._weight = state["weight"].copy()
         self._read()
 
     def diagnostics(self) -> Diagnostics:
-        return {
-            "strategy_loss": float(np.mean([f.loss for f in self._fitted])) if self._fitted else 0.0,
-            "strategy_change": self._drift,
-            "strategy_fit_seconds": sum(f.seconds for f in self._fitted),
-        }
+        return {**fit_diagnostics("strategy", self.networks), "strategy_drift": self._drift}
+
+
+def softmax(outputs: Float, legal: Bool) -> Float:
+    """Return the strategies that outputs stand for when they were fitted by cross-entropy."""
+    logits = np.where(legal, outputs, -np.inf)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    strategies: Float = powers / powers.sum(axis=1, keepdims=True)
+    return strategies

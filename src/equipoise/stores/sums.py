@@ -12,6 +12,16 @@ State = dict[str, np.ndarray]
 Diagnostics = dict[str, float]
 
 
+def joined(parts: dict[str, State]) -> State:
+    """Return the states of several parts as one, each name after its part's."""
+    return {f"{part}.{name}": array for part, state in parts.items() for name, array in state.items()}
+
+
+def part_of(state: State, part: str) -> State:
+    """Return one part of a joined state."""
+    return {name[len(part) + 1 :]: array for name, array in state.items() if name.startswith(f"{part}.")}
+
+
 class Found(NamedTuple):
     """What an iteration's traversals of some players found."""
 

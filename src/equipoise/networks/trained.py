@@ -1,0 +1,136 @@
+"""A network with all that it takes to fit, read, save and restore it: its rows, inputs, optimiser and random streams."""
+
+import numpy as np
+import torch
+
+from equipoise.networks.fitting import Examples, Fitted, Fitting, fit, make_optimiser
+from equipoise.networks.infosets import Infosets
+from equipoise.networks.modules import (
+    Architecture,
+    Inputs,
+    inputs_of,
+    make_network,
+    num_parameters,
+    read,
+    start_afresh,
+)
+from equipoise.trees.treeplex import Float, Int64
+
+State = dict[str, np.ndarray]
+
+
+class TrainedNetwork:
+    """A network of one player's rows, or of both players'."""
+
+    def __init__(
+        self,
+        infosets: Infosets,
+        players: tuple[int, ...],
+        architecture: Architecture,
+        *,
+        head: float,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.infosets = infosets
+        self.players = players
+        self.rows = slice(infosets.rows_of(players[0]).start, infosets.rows_of(players[-1]).stop)
+        self.legal = infosets.legal[self.rows]
+        self._head = head
+        self._seed = seed
+        self.device = device
+        self.network = make_network(infosets, architecture, self.generator(0), head=head).to(device)
+        self._optimiser = make_optimiser(self.network)
+        self._inputs = inputs_of(infosets, self.network, self.rows, device)
+        self.fitted: Fitted | None = None
+
+    @property
+    def num_parameters(self) -> int:
+        """Return how many numbers the network has."""
+        return num_parameters(self.network)
+
+    def generator(self, fit_number: int) -> torch.Generator:
+        """Return the random stream of a fit: made anew each time, so that a resumed run draws the same numbers."""
+        words = np.random.SeedSequence([self._seed, self.players[0], fit_number]).generate_state(2, np.uint32)
+        return torch.Generator().manual_seed(int(words[0]) << 31 | int(words[1]) >> 1)
+
+    def inputs(self, places: Int64 | None = None) -> Inputs:
+        """Return the inputs of all own rows, or of some by their place among them."""
+        if places is None:
+            return self._inputs
+        if isinstance(self._inputs, torch.Tensor):
+            return self._inputs.index_select(0, torch.from_numpy(places).to(self.device))
+        return inputs_of(self.infosets, self.network, places + self.rows.start, self.device)
+
+    def tensor(self, numbers: Float) -> torch.Tensor:
+        """Return numbers as the network takes them."""
+        return torch.from_numpy(numbers).to(self.device, torch.float32)
+
+    def restart(self, fit_number: int) -> None:
+        """Forget everything learnt."""
+        start_afresh(self.network, self.generator(fit_number), head=self._head)
+        self.forget_optimiser()
+
+    def forget_optimiser(self) -> None:
+        """Start the optimiser anew."""
+        self._optimiser = make_optimiser(self.network)
+
+    def fit(self, examples: Examples, fitting: Fitting, fit_number: int, epochs: int | None = None) -> Fitted:
+        """Fit the network, and remember what the fit came to. ``examples`` may be a function that draws a batch."""
+        self.fitted = fit(
+            self.network,
+            self._optimiser,
+            examples,
+            fitting,
+            fit_number=fit_number,
+            generator=self.generator(fit_number),
+            epochs=epochs,
+        )
+        return self.fitted
+
+    def fit_to(self, target: Float, weight: Float, fitting: Fitting, fit_number: int) -> Fitted:
+        """Fit the network to targets of its rows; a row of weight zero is left out, a loss is a mean over rows."""
+        used = np.flatnonzero(weight.any(axis=1))
+        inputs = self.inputs(None if len(used) == len(weight) else used)
+        share = weight[used] / weight[used].max(axis=1).sum()
+        return self.fit(Examples(inputs, self.tensor(target[used]), self.tensor(share)), fitting, fit_number)
+
+    def read(self) -> Float:
+        """Return the outputs of all own rows."""
+        return read(self.infosets, self.network, self.rows, self.device)
+
+    def rescale(self, factor: float) -> None:
+        """Multiply the outputs, by the output layer."""
+        with torch.no_grad():
+            for parameter in self.network.head.parameters():
+                parameter.mul_(factor)
+
+    def parameters(self) -> Float:
+        """Return all parameters as one vector."""
+        flat: Float = torch.nn.utils.parameters_to_vector(self.network.parameters()).detach().cpu().numpy().copy()
+        return flat
+
+    def load_parameters(self, flat: Float) -> None:
+        """Take parameters from one vector; the optimiser stays as it is."""
+        with torch.no_grad():
+            torch.nn.utils.vector_to_parameters(torch.from_numpy(flat).to(self.device), self.network.parameters())
+
+    def state(self) -> State:
+        """Return parameters and the optimiser's memory."""
+        arrays: State = {}
+        for name, parameter in self.network.named_parameters():
+            arrays[name] = parameter.detach().cpu().numpy().copy()
+            for key, value in self._optimiser.state.get(parameter, {}).items():
+                arrays[f"{name}.{key}"] = value.detach().cpu().numpy().copy()
+        return arrays
+
+    def restore(self, state: State) -> None:
+        """Continue from saved parameters."""
+        self.forget_optimiser()
+        with torch.no_grad():
+            for name, parameter in self.network.named_parameters():
+                parameter.copy_(torch.from_numpy(state[name]))
+                if f"{name}.step" in state:
+                    keys = ("step", "exp_avg", "exp_avg_sq")
+                    memory = {key: torch.from_numpy(state[f"{name}.{key}"].copy()).to(self.device) for key in keys}
+                    self._optimiser.state[parameter] = memory

@@ -1,0 +1,179 @@
+"""Traversals whose findings are kept one by one, as Deep CFR's memories want them (B19 Algorithm 2).
+
+A *row* of findings is what a network sees of an infoset (see `networks.infosets`), with one number an action: sampled
+regrets at the traverser's infosets, the strategy at the opponent's.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.compiled import uncounted
+from equipoise.sampling.dice import start_stream
+from equipoise.sampling.schemes import Scheme, SchemePlan
+from equipoise.sampling.traversal import (
+    ACTIONS,
+    ENTRY,
+    INT_WIDTH,
+    OPPONENT,
+    OWN,
+    ROLE,
+    START,
+    Visits,
+    make_visits,
+    walk,
+)
+from equipoise.sampling.tree import Int32Table, SampledGame, SampledTree, planned
+from equipoise.trees.treeplex import Float, Int32, Int64
+
+ROWS_AT_ONCE = 1 << 16
+
+
+class Rows(NamedTuple):
+    """Findings, one a row."""
+
+    row: Int32
+    values: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # [rows, columns]
+
+
+@uncounted
+def _collect(
+    tree: SampledTree,
+    deal_width: int,
+    scheme: SchemePlan,
+    scores: Float,
+    fallback: int,
+    player: int,
+    iteration: int,
+    seed: int,
+    first: int,
+    batch: int,
+    most: int,
+    visits: Visits,
+    entry_row: Int32,
+    entry_column: Int32,
+    own: Int32,
+    own_values: Int32Table,
+    opponent: Int32,
+    opponent_values: Int32Table,
+    counts: Int64,
+) -> int:
+    """Run traversals from ``first`` on until the batch or the room is used up; return the next one's number."""
+    ints, floats, buffer, dice, tape, ends = (
+        visits.ints[0],
+        visits.floats[0],
+        visits.buffer[0],
+        visits.dice[0],
+        visits.tape[0],
+        visits.ends[0],
+    )
+    counts[0] = counts[1] = 0
+    traversal = first
+    while traversal < batch and max(counts[0], counts[1]) + most <= own.size:
+        for subgame in range(tree.roots.size):
+            ends[0], ends[1] = 0, 0
+            start_stream(dice, seed, iteration, player, traversal * tree.roots.size + subgame)
+            walk(
+                tree,
+                np.uint64(deal_width),
+                scheme,
+                scores,
+                fallback,
+                player,
+                subgame,
+                ints,
+                floats,
+                buffer,
+                dice,
+                tape,
+                ends,
+            )
+            for position in range(np.uint64(ends[0])):
+                here = position * INT_WIDTH
+                role = ints[here + ROLE]
+                if role == OWN or role == OPPONENT:
+                    entry, count, start = ints[here + ENTRY], ints[here + ACTIONS], ints[here + START]
+                    if role == OWN:
+                        start += count  # regrets come after the strategy
+                        rows, values, place = own, own_values, counts[0]
+                        counts[0] += 1
+                    else:
+                        rows, values, place = opponent, opponent_values, counts[1]
+                        counts[1] += 1
+                    rows[place] = entry_row[entry]
+                    for column in range(values.shape[1]):
+                        values[place, column] = 0.0
+                    for action in range(count):
+                        values[place, entry_column[entry + action]] = buffer[start + action]
+        traversal += 1
+    return int(traversal)
+
+
+class Collector:
+    """Traversals of a game by a scheme; the findings come in parts, so that memory stays bounded."""
+
+    def __init__(
+        self,
+        game: SampledGame,
+        scheme: Scheme,
+        entry_row: Int64,
+        entry_column: Int64,
+        columns: int,
+        *,
+        batch: int,
+        fallback: int,
+        seed: int,
+    ) -> None:
+        self._tree, self._plan = planned(game, scheme)
+        self._deal_width = game.deal_width
+        self._batch = batch
+        self._fallback = fallback
+        self._seed = seed
+        self._visits = make_visits(self._tree, 1)
+        self._entry_row, self._entry_column = entry_row.astype(np.int32), entry_column.astype(np.int32)
+        self._most = self._visits.ints.shape[1] // int(INT_WIDTH)  # of one traversal
+        room = max(ROWS_AT_ONCE, self._most)
+        self._rows = [np.zeros(room, np.int32) for _ in range(2)]
+        self._values = [np.zeros((room, columns)) for _ in range(2)]
+        self._counts = np.zeros(2, np.int64)
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        return int(self._visits.ends[:, 2].sum())
+
+    @nodes_touched.setter
+    def nodes_touched(self, count: int) -> None:
+        self._visits.ends[0, 2] = count
+
+    def collect(self, scores: Float, player: int, iteration: int) -> Iterator[tuple[Rows, Rows]]:
+        """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
+        traversal = 0
+        while traversal < self._batch:
+            traversal = _collect(
+                self._tree,
+                self._deal_width,
+                self._plan,
+                scores,
+                self._fallback,
+                player,
+                iteration,
+                self._seed,
+                traversal,
+                self._batch,
+                self._most,
+                self._visits,
+                self._entry_row,
+                self._entry_column,
+                self._rows[0],
+                self._values[0],
+                self._rows[1],
+                self._values[1],
+                self._counts,
+            )
+            own, opponent = (
+                Rows(self._rows[side][: self._counts[side]], self._values[side][: self._counts[side]])
+                for side in range(2)
+            )
+            yield own, opponent

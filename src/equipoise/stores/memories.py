@@ -1,0 +1,474 @@
+"""Deep CFR's stores: memories of samples, and networks that are refitted from them (B19, Steinberger 2019).
+
+A *memory* keeps rows (what a network sees of an infoset), values and the iteration of each sample:
+
+- ``reservoir``: every sample ever made is in it with the same probability (Vitter 1985, Algorithm R);
+- ``window``: the last samples only, as in B19's ablation;
+- ``aggregated``: no samples but their weighted sums by row. A squared loss over samples is, but for a constant, the
+  squared loss over means by row, each counted with its weight; where rows can be listed this is exact and cheap. It is
+  not what the papers do, and has a name of its own.
+
+A minibatch is summed by row before the network sees it: the same gradient, from as many rows as differ.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+
+from equipoise.compiled import kernel
+from equipoise.networks.fitting import Examples, Fitting
+from equipoise.networks.infosets import Infosets
+from equipoise.networks.modules import Architecture
+from equipoise.networks.trained import TrainedNetwork
+from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.sampling.collect import Collector, Rows
+from equipoise.sampling.dice import draw, start_stream
+from equipoise.sampling.gather import Sums
+from equipoise.stores.networks import fit_diagnostics, softmax
+from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of
+from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
+
+Kept = Literal["reservoir", "window", "aggregated"]
+
+_NO_TAPE = np.zeros((0, 3))
+
+
+@kernel
+def _add_to_reservoir(
+    rows: Int32, values: Float, iterations: Int32, counts: Int64, new_rows: Int32, new_values: Float, iteration: int,
+    windowed: bool, seed: int, tape: Float,
+) -> None:  # fmt: skip
+    """Add samples; ``counts`` holds how many are kept and how many there have been."""
+    dice = np.zeros(2, np.uint64)
+    # A stream of its own for each call: the count of samples so far tells calls apart.
+    start_stream(dice, seed, iteration, 0, counts[1])
+    capacity = rows.size
+    for sample in range(new_rows.size):
+        place = counts[0]
+        if counts[0] < capacity:
+            counts[0] += 1
+        elif windowed:
+            place = counts[1] % capacity
+        else:
+            place = min(int(draw(dice, tape) * (counts[1] + 1)), counts[1])
+        counts[1] += 1
+        if place < capacity:
+            rows[place] = new_rows[sample]
+            iterations[place] = iteration
+            for column in range(values.shape[1]):
+                values[place, column] = new_values[sample, column]
+
+
+@kernel
+def _add_to_sums(
+    weight_sum: Float, value_sum: Float, counts: Int64, new_rows: Int32, new_values: Float, weight: float
+) -> None:
+    for sample in range(new_rows.size):
+        weight_sum[new_rows[sample]] += weight
+        for column in range(value_sum.shape[1]):
+            value_sum[new_rows[sample], column] += weight * new_values[sample, column]
+    counts[1] += new_rows.size
+
+
+@kernel
+def _draw_batch(
+    rows: Int32, values: Float, iterations: Int32, kept: int, batch: int, weighted: bool, latest: int,
+    dice: UInt64, tape: Float, place_of: Int64, drawn: Int64, weight: Float, target: Float,
+) -> int:  # fmt: skip
+    """Draw samples, sum them by row, and return the number of different rows."""
+    distinct = 0
+    for _ in range(batch):
+        sample = min(int(draw(dice, tape) * kept), kept - 1)
+        row = rows[sample]
+        place = place_of[row]
+        if place < 0:
+            place = distinct
+            place_of[row] = place
+            drawn[place] = row
+            weight[place] = 0.0
+            target[place] = 0.0
+            distinct += 1
+        # B19 section 4: iteration t counts t times, rescaled by 2 / T.
+        w = 2.0 * iterations[sample] / latest if weighted else 1.0
+        weight[place] += w
+        for column in range(target.shape[1]):
+            target[place, column] += w * values[sample, column]
+    for place in range(distinct):
+        place_of[drawn[place]] = -1
+        for column in range(target.shape[1]):
+            target[place, column] /= weight[place]
+    return distinct
+
+
+@kernel
+def _start(dice: UInt64, seed: int, fit_number: int) -> None:
+    start_stream(dice, seed, fit_number, 0, 0)
+
+
+class Memory:
+    """Samples, or their sums."""
+
+    def __init__(self, kind: Kept, capacity: int, num_rows: int, columns: int, *, weighted: bool, seed: int) -> None:
+        self.kind = kind
+        self._weighted = weighted
+        self._seed = seed
+        size = 0 if kind == "aggregated" else capacity
+        self._rows = np.zeros(size, np.int32)
+        self._values = np.zeros((size, columns), np.float32)
+        self._iterations = np.zeros(size, np.int32)
+        self._counts = np.zeros(2, np.int64)
+        listed = num_rows if kind == "aggregated" else 0
+        self._weight_sum = np.zeros(listed)
+        self._value_sum = np.zeros((listed, columns))
+        self._place_of = np.full(num_rows, -1, np.int64)
+        self._dice = np.zeros(2, np.uint64)
+
+    @property
+    def seen(self) -> int:
+        """Return how many samples there have been."""
+        return int(self._counts[1])
+
+    def add(self, new: Rows, iteration: int) -> None:
+        """Take in samples of an iteration."""
+        if self.kind == "aggregated":
+            weight = float(iteration) if self._weighted else 1.0
+            _add_to_sums(self._weight_sum, self._value_sum, self._counts, new.row, new.values, weight)
+        else:
+            _add_to_reservoir(
+                self._rows, self._values, self._iterations, self._counts, new.row, new.values, iteration,
+                self.kind == "window", self._seed, _NO_TAPE,
+            )  # fmt: skip
+
+    def start_drawing(self, fit_number: int) -> None:
+        """Begin the random stream of a fit."""
+        _start(self._dice, self._seed + 2, fit_number)
+
+    def draw(self, batch: int, latest: int) -> tuple[Int64, Float, Float]:
+        """Return rows, their weights and their mean values: of a random batch, or of everything if aggregated."""
+        if self.kind == "aggregated":
+            rows = np.flatnonzero(self._weight_sum)
+            weight = self._weight_sum[rows]
+            return rows, weight / weight.mean(), self._value_sum[rows] / weight[:, None]
+        size = min(batch, len(self._place_of))
+        drawn, weight = np.empty(size, np.int64), np.empty(size)
+        target = np.empty((size, self._values.shape[1]))
+        distinct = _draw_batch(
+            self._rows, self._values, self._iterations, int(self._counts[0]), batch, self._weighted, latest,
+            self._dice, _NO_TAPE, self._place_of, drawn, weight, target,
+        )  # fmt: skip
+        return drawn[:distinct], weight[:distinct], target[:distinct]
+
+    def state(self) -> State:
+        """Return what is kept."""
+        kept = int(self._counts[0])
+        return {
+            "rows": self._rows[:kept],
+            "values": self._values[:kept],
+            "iterations": self._iterations[:kept],
+            "counts": self._counts,
+            "weight_sum": self._weight_sum,
+            "value_sum": self._value_sum,
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue from what was kept."""
+        self._counts = state["counts"].copy()
+        kept = int(self._counts[0])
+        self._rows[:kept], self._values[:kept] = state["rows"], state["values"]
+        self._iterations[:kept] = state["iterations"]
+        self._weight_sum, self._value_sum = state["weight_sum"].copy(), state["value_sum"].copy()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryConfig:
+    """A memory, the network that is fitted from it, and how."""
+
+    architecture: Architecture
+    fitting: Fitting  # epochs are steps here: each draws its own batch
+    kind: Kept = "reservoir"
+    capacity: int = 4_000_000
+    weighted: bool = True
+    fresh_every: int = 1  # iterations between two fresh networks; 1: from scratch each time (B19); 0: never
+    fresh_steps: int = 300
+    head: float = 0.4
+
+
+class FittedMemory:
+    """A memory of one player's samples, and the network that is fitted from it."""
+
+    def __init__(
+        self, infosets: Infosets, player: int, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
+    ) -> None:
+        self._config = config
+        self._unit = unit  # what values are divided by
+        self.memory = Memory(
+            config.kind,
+            config.capacity,
+            len(infosets.row_keys),
+            infosets.num_columns,
+            weighted=config.weighted,
+            seed=4 * seed + player,
+        )
+        self.network = TrainedNetwork(
+            infosets, (player,), config.architecture, head=config.head, seed=seed, device=device
+        )
+        self._legal = self.network.legal.astype(np.float64)
+        self.fits = 0
+
+    def fit(self, iteration: int) -> None:
+        """Fit the network to the memory: from scratch, or from where it is."""
+        config, network, memory = self._config, self.network, self.memory
+        fresh = self.fits == 0 or (config.fresh_every > 0 and self.fits % config.fresh_every == 0)
+        self.fits += 1
+        if fresh:
+            network.restart(self.fits)
+        elif not config.fitting.keep_optimiser:
+            network.forget_optimiser()
+        memory.start_drawing(self.fits)
+        aggregated = memory.kind == "aggregated"
+        size = config.fitting.batch
+
+        def draw() -> Examples:
+            rows, weight, target = memory.draw(size, iteration)
+            places = rows - network.rows.start
+            share = weight / (weight.sum() if aggregated else size)
+            return Examples(
+                network.inputs(places),
+                network.tensor(target / self._unit),
+                network.tensor(share[:, None] * self._legal[places]),
+            )
+
+        steps = config.fresh_steps if fresh else config.fitting.epochs
+        fitting = replace(config.fitting, batch=0)  # a draw is a batch already
+        network.fit(draw() if aggregated else draw, fitting, self.fits, steps)
+
+    def state(self) -> State:
+        """Return the memory, the network and the number of fits."""
+        parts = {"memory": self.memory.state(), "network": self.network.state()}
+        return {**joined(parts), "fits": np.array([self.fits])}
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state."""
+        self.memory.restore(part_of(state, "memory"))
+        self.network.restore(part_of(state, "network"))
+        self.fits = int(state["fits"][0])
+
+
+class MemorySampler:
+    """Traversals whose findings go to memories: regrets to the traverser's, strategies to the opponent's."""
+
+    threads = 1
+
+    def __init__(self, collector: Collector, regrets: "MemoryRegrets", strategies: "MemoryStrategy | None") -> None:
+        self._collector = collector
+        self._regrets = regrets
+        self._strategies = strategies
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        return self._collector.nodes_touched
+
+    @nodes_touched.setter
+    def nodes_touched(self, count: int) -> None:
+        self._collector.nodes_touched = count
+
+    def sample(self, scores: Float, players: tuple[int, ...], iteration: int) -> Sums:
+        """Run the traversals of some players; the sums are empty, for what was found is in the memories."""
+        for player in players:
+            for own, opponent in self._collector.collect(scores, player, iteration):
+                self._regrets.memories[player].memory.add(own, iteration)
+                if self._strategies is not None:
+                    self._strategies.memories[1 - player].memory.add(opponent, iteration)
+        return NOTHING
+
+
+NOTHING = Sums(np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
+
+
+class MemoryRegrets:
+    """Deep CFR's advantage networks, one a player. Scores are mean advantages, whose scale regret matching ignores."""
+
+    def __init__(
+        self, infosets: Infosets, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
+    ) -> None:
+        self._infosets = infosets
+        self.memories = tuple(
+            FittedMemory(infosets, player, config, unit=unit, seed=seed, device=device) for player in range(2)
+        )
+        # Before the first fit all actions are alike (B19 Algorithm 1, line 2); equal positive scores say so to every
+        # fallback.
+        self._scores = np.ones(len(infosets.entry_row))
+
+    def scores(self) -> Float:
+        return self._scores
+
+    def absorb(self, found: Found) -> None:
+        for player in found.players:
+            self.memories[player].fit(found.iteration)
+            self._read(player)
+
+    def entries_of(self, player: int) -> slice:
+        """Return a player's part of a table."""
+        return self._infosets.entries_of(player)
+
+    def _read(self, player: int) -> None:
+        infosets, network = self._infosets, self.memories[player].network
+        entries = infosets.entries_of(player)
+        rows = infosets.entry_row[entries] - network.rows.start
+        self._scores[entries] = network.read()[rows, infosets.entry_column[entries]]
+
+    def scores_of(self, player: int, parameters: Float) -> Float:
+        """Return scores as they would be with other parameters in a player's network (none: before the first fit)."""
+        kept = self._scores.copy()
+        if len(parameters) == 0:
+            kept[self.entries_of(player)] = 1.0
+            return kept
+        network = self.memories[player].network
+        now = network.parameters()
+        network.load_parameters(parameters)
+        self._read(player)
+        scores, self._scores = self._scores, kept
+        network.load_parameters(now)
+        return scores
+
+    def state(self) -> State:
+        return joined({f"player{player}": memory.state() for player, memory in enumerate(self.memories)})
+
+    def restore(self, state: State) -> None:
+        for player, memory in enumerate(self.memories):
+            memory.restore(part_of(state, f"player{player}"))
+            if memory.fits:
+                self._read(player)
+
+    def diagnostics(self) -> Diagnostics:
+        samples = float(sum(memory.memory.seen for memory in self.memories))
+        return {
+            **fit_diagnostics("regret", [memory.network for memory in self.memories]),
+            "regret_samples": samples,
+        }
+
+
+class MemoryStrategy:
+    """Deep CFR's average policy: a network for each player, fitted from the strategy memory when it is asked for."""
+
+    def __init__(self, infosets: Infosets, config: MemoryConfig, *, seed: int, device: torch.device) -> None:
+        self._infosets = infosets
+        self.memories = tuple(
+            FittedMemory(infosets, player, config, unit=1.0, seed=seed, device=device) for player in range(2)
+        )
+        self._iteration = 0
+        self._fitted_at = 0
+        self._table = np.ones(len(infosets.entry_row))
+
+    def absorb(self, found: Found) -> None:
+        self._iteration = found.iteration  # the samples are in the memories already
+
+    def average(self) -> Float:
+        """Fit the policy networks if anything has changed since they were, and return their strategies."""
+        if self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories):
+            for memory in self.memories:
+                memory.fits = 0  # from scratch, and the same whenever it was asked for before
+                memory.fit(self._iteration)
+            self._fitted_at = self._iteration
+            outputs = np.concatenate([memory.network.read() for memory in self.memories])
+            strategies = softmax(outputs, self._infosets.legal)
+            self._table = strategies[self._infosets.entry_row, self._infosets.entry_column]
+        return self._table
+
+    def state(self) -> State:
+        return {
+            **joined({f"player{player}": memory.memory.state() for player, memory in enumerate(self.memories)}),
+            "iteration": np.array([self._iteration]),
+        }
+
+    def restore(self, state: State) -> None:
+        for player, memory in enumerate(self.memories):
+            memory.memory.restore(part_of(state, f"player{player}"))
+        self._iteration, self._fitted_at = int(state["iteration"][0]), 0
+
+    def diagnostics(self) -> Diagnostics:
+        return fit_diagnostics("strategy", [memory.network for memory in self.memories])
+
+
+class Snapshots:
+    """Single Deep CFR: every iteration's advantage network is kept, and played with a weight of its iteration.
+
+    What is played is a mixture of all, by reach and weight; its behaviour is the sum of weight x own reach x strategy,
+    kept up to date as iterations pass. At most ``most_bytes`` of parameters are kept: when there are more, every second
+    snapshot goes, and the one after it takes over its weight, so early iterations are thinned and none is forgotten.
+    """
+
+    def __init__(
+        self,
+        regrets: MemoryRegrets,
+        rule: Rule,
+        strategy_of: Callable[[Float], Float],
+        reach: Callable[[Float], Float],
+        *,
+        most_bytes: int,
+    ) -> None:
+        self._regrets = regrets
+        self._rule = rule
+        self._strategy_of = strategy_of
+        self._reach = reach
+        sizes = [memory.network.num_parameters for memory in regrets.memories]
+        self.most = max(2, most_bytes // (4 * sum(sizes)))
+        self.parameters: list[list[Float]] = [[], []]  # an empty vector stands for the start: all actions alike
+        self.weights: list[list[float]] = [[], []]
+        self._sums = np.zeros(len(regrets.scores()))
+
+    def absorb(self, found: Found) -> None:
+        weight = float(coefficient_table(self._rule, found.iteration, 1)[0][6])
+        reached = weight * self._reach(found.strategy) * found.strategy
+        for player in found.averaged:
+            memory = self._regrets.memories[player]
+            # In a turn of the opponent this network is still the one that made the strategy.
+            self.parameters[player].append(memory.network.parameters() if memory.fits else np.zeros(0, np.float32))
+            self.weights[player].append(weight)
+            entries = self._regrets.entries_of(player)
+            self._sums[entries] += reached[entries]
+            if len(self.weights[player]) > self.most:
+                self._thin(player)
+
+    def _thin(self, player: int) -> None:
+        weights, parameters = self.weights[player], self.parameters[player]
+        kept = range(len(weights) % 2, len(weights), 2)
+        if len(weights) % 2:
+            kept = range(1, len(weights), 2)
+        chosen = sorted({*kept, len(weights) - 1})
+        merged, start = [], 0
+        for last in chosen:
+            merged.append(sum(weights[start : last + 1]))
+            start = last + 1
+        self.weights[player], self.parameters[player] = merged, [parameters[k] for k in chosen]
+        entries = self._regrets.entries_of(player)
+        self._sums[entries] = 0.0
+        for weight, flat in zip(self.weights[player], self.parameters[player], strict=True):
+            strategy = self._strategy_of(self._regrets.scores_of(player, flat))
+            self._sums[entries] += weight * (self._reach(strategy) * strategy)[entries]
+
+    def average(self) -> Float:
+        return self._sums
+
+    def state(self) -> State:
+        arrays: State = {"sums": self._sums}
+        for player in range(2):
+            lengths = np.array([len(flat) for flat in self.parameters[player]], np.int64)
+            arrays[f"lengths{player}"] = lengths
+            arrays[f"parameters{player}"] = np.concatenate([np.zeros(0, np.float32), *self.parameters[player]])
+            arrays[f"weights{player}"] = np.array(self.weights[player])
+        return arrays
+
+    def restore(self, state: State) -> None:
+        self._sums = state["sums"].copy()
+        for player in range(2):
+            ends = np.cumsum(state[f"lengths{player}"])
+            self.parameters[player] = np.split(state[f"parameters{player}"], ends[:-1]) if len(ends) else []
+            self.weights[player] = [float(weight) for weight in state[f"weights{player}"]]
+
+    def diagnostics(self) -> Diagnostics:
+        return {"snapshots": float(sum(len(each) for each in self.weights))}
