@@ -72,7 +72,13 @@ def algorithms(*, json: Json = False) -> None:
         return _print_json(
             {
                 "algorithms": [
-                    {"algorithm": r.name, "about": r.about, "paper": r.paper, "parameters": r.parameters}
+                    {
+                        "algorithm": r.name,
+                        "about": r.about,
+                        "paper": r.paper,
+                        "parameters": r.parameters,
+                        "presets": {name: dict(values) for name, values in r.presets.items()},
+                    }
                     for r in RECIPES.values()
                 ]
             }
@@ -80,11 +86,16 @@ def algorithms(*, json: Json = False) -> None:
     from equipoise.views.tables import print_rows
 
     rows = [
-        (r.name, r.about, " ".join(f"{key}={value}" for key, value in r.parameters.items()), r.paper)
+        (r.name, r.about, " ".join(_shown(r.parameters) + [f"--preset {p}" for p in r.presets]), r.paper)
         for r in RECIPES.values()
     ]
     print_rows(rows, columns=("algorithm", "what it does", "parameters (--set)", "paper"))
     return None
+
+
+def _shown(parameters: dict[str, object]) -> list[str]:
+    """Return parameters as one would give them; k = 0 inside is k=max."""
+    return [f"{key}={'max' if key == 'k' and value == 0 else value}" for key, value in parameters.items()]
 
 
 @app.command
@@ -101,6 +112,16 @@ def solve(
     threads: Threads = 1,
     engine: Annotated[Literal["auto", "sequence", "vector"], Parameter(help="Which compiled form to solve.")] = "auto",
     set_: Settings = None,
+    preset: Annotated[
+        str | None, Parameter(help="Other defaults of the algorithm, such as paper; see `equipoise algorithms`.")
+    ] = None,
+    init_from: Annotated[
+        Path | None, Parameter(help="A run of the game whose sums the networks take over before they go on.")
+    ] = None,
+    device: Annotated[str, Parameter(help="Where networks are: cpu or cuda.")] = "cpu",
+    tensorboard: Annotated[
+        bool, Parameter(negative="", help="Write every evaluation for TensorBoard too, into the run directory.")
+    ] = False,
     checkpoint_seconds: Annotated[float, Parameter(help="Time between checkpoints.")] = 30.0,
     first_evaluation: Annotated[int | None, Parameter(help="The iteration of the first evaluation.")] = None,
     evaluation_growth: Annotated[
@@ -128,6 +149,10 @@ def solve(
             threads=threads,
             engine=engine,
             parameters=_settings(set_),
+            preset=preset,
+            init_from=init_from,
+            device=device,
+            tensorboard=tensorboard,
             checkpoint_seconds=checkpoint_seconds,
             evaluation_growth=evaluation_growth,
             first_evaluation=first_evaluation,

@@ -17,10 +17,11 @@ from equipoise.compiled import set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game, load_game
 from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
-from equipoise.runs.directory import RunDirectory
+from equipoise.runs.directory import Checkpoint, RunDirectory
 from equipoise.runs.drive import Progress, Record, Stop, drive
 from equipoise.sampling.large import LargeEvaluator, LargeForm
-from equipoise.solvers.recipes import Setup, Solver, find_recipe, threads_that_pay
+from equipoise.solvers.recipes import Solver, find_recipe, threads_that_pay
+from equipoise.solvers.setup import Setup
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
@@ -85,6 +86,10 @@ def solve(
     threads: int = 1,
     engine: Engine = "auto",
     parameters: Mapping[str, object] | None = None,
+    preset: str | None = None,
+    init_from: str | Path | None = None,
+    device: str = "cpu",
+    tensorboard: bool = False,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float | None = None,
     first_evaluation: int | None = None,
@@ -97,9 +102,12 @@ def solve(
     depends on the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The
     strategy is evaluated after iteration ``first_evaluation``, then each time the iterations have grown by
     ``evaluation_growth``: 1 and 1.1 by default, 10,000 and 2 in games so large that an evaluation takes half a minute.
+    ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
+    neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
+    writes every evaluation for TensorBoard too, into the run directory.
     """
     recipe = find_recipe(algorithm)
-    resolved = recipe.resolve(parameters or {})
+    resolved = recipe.resolve(parameters or {}, preset)
     if iterations is None and until is None and seconds is None:
         iterations = DEFAULT_ITERATIONS
     stop = Stop(iterations=iterations, until=until, seconds=seconds)
@@ -115,9 +123,13 @@ def solve(
         "game": game.name,
         "algorithm": algorithm,
         "parameters": resolved,
+        "preset": preset,
+        "init_from": None if init_from is None else str(init_from),
         "engine": engine,
         "seed": seed,
         "threads": threads,
+        "device": device,
+        "tensorboard": tensorboard,
         "stop": {"iterations": iterations, "until": until, "seconds": seconds},
         "checkpoint_seconds": checkpoint_seconds,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
@@ -125,10 +137,43 @@ def solve(
     }
     solver = _make_solver(game, config)
     large = isinstance(solver.form, LargeForm)
-    config["evaluation_growth"] = evaluation_growth or (2.0 if large else 1.1)
+    config["evaluation_growth"] = evaluation_growth or (2.0 if large else recipe.evaluation_growth)
     config["first_evaluation"] = first_evaluation or (10_000 if large else 1)
+    if init_from is not None:
+        _start_from(solver, game, algorithm, init_from)
+    if tensorboard and out is None:
+        raise EquipoiseError("TensorBoard logs are kept in the run directory: give out=, too")
     directory = None if out is None else RunDirectory.create(out, config)
+    if directory is not None and solver.iteration > 0:  # from here on the run it started from is not needed
+        directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, solver.state()))
     return _run(solver, config, stop, directory, on_progress)
+
+
+def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
+    """Let a solver take over what another run has found."""
+    if not hasattr(solver, "start_from"):
+        raise EquipoiseError(f"{algorithm} cannot start from another run; dncfr, rs-mccfr+-rsn and rs-mccfr+-asn can")
+    directory = RunDirectory.open(source)
+    if directory.config["game"] != game.name:
+        raise EquipoiseError(f"{source} is a run of {directory.config['game']}, not of {game.name}")
+    found, iteration = _restored(directory)
+    if not hasattr(found, "sums") or isinstance(found.form, LargeForm):
+        raise EquipoiseError(f"{source} is a run of {directory.config['algorithm']}, which has no sums to start from")
+    if found.form.engine != solver.form.engine:  # type: ignore[union-attr]
+        raise EquipoiseError(f"{source} was solved with --engine {found.form.engine}: give the same engine here")
+    regret_sum, average = found.sums()
+    solver.start_from(regret_sum, average, iteration)
+
+
+def _restored(directory: RunDirectory) -> tuple[Solver, int]:
+    """Return a run's solver as it was at the last good checkpoint."""
+    checkpoint, complaints = directory.load_checkpoint()
+    if checkpoint is None:
+        listed = "".join(f"; {complaint}" for complaint in complaints)
+        raise EquipoiseError(f"{directory.path} has no good checkpoint yet{listed}")
+    solver = _make_solver(load_game(directory.config["game"]), directory.config)
+    solver.restore(checkpoint.iteration, checkpoint.state)
+    return solver, checkpoint.iteration
 
 
 def resume(
@@ -159,7 +204,13 @@ def resume(
 
 
 def _make_solver(game: Game, config: Mapping[str, Any]) -> Solver:
-    setup = Setup(game=game, engine=config["engine"], seed=config["seed"], threads=set_threads(config["threads"]))
+    setup = Setup(
+        game=game,
+        engine=config["engine"],
+        seed=config["seed"],
+        threads=set_threads(config["threads"]),
+        device=config.get("device", "cpu"),
+    )
     recipe = find_recipe(config["algorithm"])
     # Runs made before a parameter existed get its default.
     return recipe.make(setup, {**recipe.parameters, **config["parameters"]})
@@ -184,7 +235,9 @@ def _run(
         found = evaluator.best_responses(solver.average_strategy())
         numbers = {"value": found.value, "nash_conv": found.nash_conv, "exploitability": found.exploitability}
         touched = getattr(solver, "nodes_touched", None)
-        return numbers if touched is None else {**numbers, "nodes_touched": touched}
+        if touched is not None:
+            numbers["nodes_touched"] = touched
+        return {**numbers, **solver.diagnostics()} if hasattr(solver, "diagnostics") else numbers
 
     history: list[Record] = []
     seconds_before = 0.0
@@ -207,6 +260,7 @@ def _run(
         evaluation_growth=config["evaluation_growth"],
         first_evaluation=config["first_evaluation"],
         on_progress=on_progress,
+        on_record=_tensorboard(directory) if config.get("tensorboard") and directory is not None else None,
     )
     last = history[-1]
     solution = Solution(
@@ -237,13 +291,9 @@ def open_policy(path: str | Path) -> Policy:
     directory = RunDirectory.open(path)
     if directory.policy_path.exists():
         return load_policy(directory.policy_path)
-    checkpoint, complaints = directory.load_checkpoint()
-    if checkpoint is None:
-        raise EquipoiseError(f"{path} has no policy and no good checkpoint yet{''.join('; ' + c for c in complaints)}")
+    solver, iteration = _restored(directory)
     config = directory.config
-    solver = _make_solver(load_game(config["game"]), config)
-    solver.restore(checkpoint.iteration, checkpoint.state)
-    origin = {"algorithm": config["algorithm"], "iterations": checkpoint.iteration, "seed": config["seed"]}
+    origin = {"algorithm": config["algorithm"], "iterations": iteration, "seed": config["seed"]}
     return policy_from_strategies(_listed(solver.form), solver.average_strategy(), origin)
 
 
@@ -251,6 +301,23 @@ def _listed(form: SequenceForm | LargeForm) -> SequenceForm:
     if isinstance(form, LargeForm):
         raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
     return form
+
+
+def _tensorboard(directory: RunDirectory) -> Callable[[Record], None]:
+    """Return what writes a record for TensorBoard."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise EquipoiseError("--tensorboard needs TensorBoard; install it by: pip install tensorboard") from None
+    writer = SummaryWriter(str(directory.path / "tensorboard"))
+
+    def write(record: Record) -> None:
+        for name, number in record.items():
+            if name != "iteration":
+                writer.add_scalar(name, number, record["iteration"])
+        writer.flush()
+
+    return write
 
 
 def _versions() -> dict[str, str]:

@@ -6,7 +6,8 @@ import pytest
 from equipoise.games import load_game
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.sampling.tree import from_public_tree
-from equipoise.solvers.recipes import Setup, find_recipe
+from equipoise.solvers.recipes import find_recipe
+from equipoise.solvers.setup import Setup
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import build_public_tree
 from equipoise.trees.public_tree import vector_form

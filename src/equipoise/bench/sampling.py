@@ -61,8 +61,9 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.sampling.large import LargeForm
-from equipoise.solvers.recipes import Setup, find_recipe
+from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.sampled import SampledCFR
+from equipoise.solvers.setup import Setup
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import Engine
 

@@ -1,9 +1,9 @@
 """The one loop that fits every network here, after DN19 Algorithm 2.
 
-1. Take the next batch (all examples, a random part of them, or a draw from a memory). 2. Loss, gradient, clipping, a step
-of Adam. 3. After each pass over the examples: lower the rate on a plateau, raise it again after a stall, stop when the
-loss is small enough, and keep the best parameters. Which of these happen is the configuration's choice; the simplest one
-is a fixed number of steps with a rate that falls within the fit and from fit to fit.
+1. Take the next batch (all examples, a random part of them, or a draw from a memory). 2. Loss, gradient, clipping, a
+step of Adam. 3. After each pass over the examples: lower the rate on a plateau, raise it again after a stall, stop when
+the loss is small enough, and keep the best parameters. Which of these happen is the configuration's choice; the
+simplest is a fixed number of steps with a rate that falls within the fit and from fit to fit.
 """
 
 import math
@@ -29,6 +29,9 @@ class Examples(NamedTuple):
     inputs: Inputs
     target: Tensor  # [rows, columns]
     weight: Tensor  # [rows, columns]
+
+
+Drawn = Examples | Callable[[], Examples]  # a function draws a new batch for each step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +72,21 @@ class Fitted(NamedTuple):
     seconds: float
 
 
-def loss_of(kind: Loss, outputs: Tensor, target: Tensor, weight: Tensor) -> Tensor:
-    """Return the weighted sum of losses; a row's weight is that of each of its legal actions."""
+def loss_and_gradient(kind: Loss, outputs: Tensor, target: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the weighted sum of losses and its gradient; a row's weight is that of each of its legal actions.
+
+    Written out, because the graph that autograd would keep for these few lines costs as much as a small network.
+    """
     if kind == "cross_entropy":
+        # Targets of legal actions sum to 1, so the gradient is (softmax - target) x weight.
         logits = torch.where(weight > 0, outputs, outputs.new_tensor(ILLEGAL))
-        return -(weight * target * torch.log_softmax(logits, dim=1)).sum()
+        log_probabilities = torch.log_softmax(logits, dim=1)
+        return -(weight * target * log_probabilities).sum(), weight * (log_probabilities.exp() - target)
     errors = outputs - target
     if kind == "positive":  # only the positive part matters to regret matching
-        ignored = (target <= 0.0) & (outputs < 0.0)
-        weight = torch.where(ignored, NEGATIVE_WEIGHT * weight, weight)
-    return (weight * errors * errors).sum()
+        weight = torch.where((target <= 0.0) & (outputs < 0.0), NEGATIVE_WEIGHT * weight, weight)
+    pulls = weight * errors
+    return (pulls * errors).sum(), 2.0 * pulls
 
 
 def make_optimiser(network: Network) -> torch.optim.Adam:
@@ -89,7 +97,7 @@ def make_optimiser(network: Network) -> torch.optim.Adam:
 def fit(
     network: Network,
     optimiser: torch.optim.Adam,
-    examples: Examples | Callable[[], Examples],
+    examples: Drawn,
     fitting: Fitting,
     *,
     fit_number: int,
@@ -104,7 +112,8 @@ def fit(
         rate *= min(1.0, fitting.slower_after / fit_number) ** fitting.slower_power
     schedule = _PlateauSchedule(fitting.plateau, rate) if fitting.plateau is not None else None
     best: list[Tensor] | None = None
-    steps, loss = 0, torch.zeros(())
+    steps = 0
+    losses: list[Tensor] = []
     parameters = list(network.parameters())
     for epoch in range(epochs):
         now = schedule.rate if schedule is not None else _falling(fitting, rate, epoch / max(1, epochs - 1))
@@ -112,15 +121,20 @@ def fit(
             group["lr"] = now
         losses = []
         for batch in _batches(examples, fitting.batch, generator):
-            optimiser.zero_grad(set_to_none=True)
-            loss = loss_of(fitting.loss, network(batch.inputs), batch.target, batch.weight)
-            loss.backward()  # type: ignore[no-untyped-call]
+            found: list[Tensor] = []
+
+            def gradient_of(outputs: Tensor, batch: Examples = batch, found: list[Tensor] = found) -> Tensor:
+                loss, gradient = loss_and_gradient(fitting.loss, outputs, batch.target, batch.weight)
+                found.append(loss)
+                return gradient
+
+            network.backpropagate(batch.inputs, gradient_of)  # type: ignore[arg-type]
             if fitting.clip_value > 0.0:
                 torch.nn.utils.clip_grad_value_(parameters, fitting.clip_value)
             if fitting.clip_norm > 0.0:
                 torch.nn.utils.clip_grad_norm_(parameters, fitting.clip_norm)
             optimiser.step()
-            losses.append(loss.detach())
+            losses.extend(found)
             steps += 1
         if schedule is not None:
             mean = float(torch.stack(losses).mean())
@@ -132,7 +146,7 @@ def fit(
         with torch.no_grad():
             for parameter, kept in zip(parameters, best, strict=True):
                 parameter.copy_(kept)
-    return Fitted(float(loss.detach()), steps, time.perf_counter() - started)
+    return Fitted(float(torch.stack(losses).mean()), steps, time.perf_counter() - started)
 
 
 def _falling(fitting: Fitting, rate: float, share: float) -> float:
@@ -141,7 +155,7 @@ def _falling(fitting: Fitting, rate: float, share: float) -> float:
     return rate * math.exp(share * math.log(fitting.final_share))
 
 
-def _batches(examples: Examples | Callable[[], Examples], size: int, generator: torch.Generator) -> Iterator[Examples]:
+def _batches(examples: Drawn, size: int, generator: torch.Generator) -> Iterator[Examples]:
     if not isinstance(examples, tuple):
         yield examples()
         return
@@ -150,7 +164,7 @@ def _batches(examples: Examples | Callable[[], Examples], size: int, generator: 
         yield examples
         return
     order = torch.randperm(rows, generator=generator).to(examples.target.device)
-    for chosen in order.split(size):
+    for chosen in torch.split(order, size):
         scale = rows / len(chosen)  # so that a batch's loss stands for that of all rows
         yield Examples(part(examples.inputs, chosen), examples.target[chosen], scale * examples.weight[chosen])
 

@@ -13,7 +13,7 @@ to a row (for recurrent networks, a cell each), and which features a row has (fo
 import re
 import zlib
 from collections.abc import Hashable, Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from equipoise.games.poker import PokerGame, high_card_or_pair
 Float32 = npt.NDArray[np.float32]
 Cards = Literal["ranks", "cards"]
 Step = Hashable
+PokerStep = tuple[str, str, str, int, int]  # hand, open board, what happened, who acted, chips spent by then
 
 _TOKENS = re.compile(r"r\d*|c/|c|f")  # of betting: a slash follows the call that ends a round
 MOST_COLUMNS = 2048  # of a flat vector of tokens; beyond it, tokens share columns by a hash
@@ -152,7 +153,7 @@ class PokerGrammar:
         kinds = self._kinds
         table = np.zeros((len(steps), 3 * kinds + 3 + self._pair_flag), np.float32)
         for row, step in zip(table, steps, strict=True):
-            hand, board, what, actor, spent = step  # type: ignore[misc]
+            hand, board, what, actor, spent = cast(PokerStep, step)
             mine, open_cards = self._numbers(hand), self._numbers(board)
             row[mine] = 1.0
             row[[kinds + card for card in open_cards]] = 1.0

@@ -81,7 +81,8 @@ class Infosets:
         entries = slice(self.entries_of(players[0]).start, self.entries_of(players[-1]).stop)
         place = (self.entry_row[entries] - rows.start) * self.num_columns + self.entry_column[entries]
         size = (rows.stop - rows.start) * self.num_columns
-        return np.bincount(place, weights=table[entries], minlength=size).reshape(-1, self.num_columns)
+        summed: Float = np.bincount(place, weights=table[entries], minlength=size).astype(np.float64)
+        return summed.reshape(-1, self.num_columns)
 
     @cached_property
     def flat(self) -> Float32:

@@ -1,9 +1,12 @@
-"""A network with all that it takes to fit, read, save and restore it: its rows, inputs, optimiser and random streams."""
+"""A network with all that it takes to fit, read, save and restore it: rows, inputs, optimiser, random streams."""
+
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from equipoise.networks.fitting import Examples, Fitted, Fitting, fit, make_optimiser
+from equipoise.networks.fitting import Drawn, Examples, Fitted, Fitting, fit, make_optimiser
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import (
     Architecture,
@@ -62,7 +65,7 @@ class TrainedNetwork:
             return self._inputs.index_select(0, torch.from_numpy(places).to(self.device))
         return inputs_of(self.infosets, self.network, places + self.rows.start, self.device)
 
-    def tensor(self, numbers: Float) -> torch.Tensor:
+    def tensor(self, numbers: npt.NDArray[Any]) -> torch.Tensor:
         """Return numbers as the network takes them."""
         return torch.from_numpy(numbers).to(self.device, torch.float32)
 
@@ -75,7 +78,7 @@ class TrainedNetwork:
         """Start the optimiser anew."""
         self._optimiser = make_optimiser(self.network)
 
-    def fit(self, examples: Examples, fitting: Fitting, fit_number: int, epochs: int | None = None) -> Fitted:
+    def fit(self, examples: Drawn, fitting: Fitting, fit_number: int, epochs: int | None = None) -> Fitted:
         """Fit the network, and remember what the fit came to. ``examples`` may be a function that draws a batch."""
         self.fitted = fit(
             self.network,
@@ -88,7 +91,7 @@ class TrainedNetwork:
         )
         return self.fitted
 
-    def fit_to(self, target: Float, weight: Float, fitting: Fitting, fit_number: int) -> Fitted:
+    def fit_to(self, target: Float, weight: npt.NDArray[Any], fitting: Fitting, fit_number: int) -> Fitted:
         """Fit the network to targets of its rows; a row of weight zero is left out, a loss is a mean over rows."""
         used = np.flatnonzero(weight.any(axis=1))
         inputs = self.inputs(None if len(used) == len(weight) else used)
@@ -98,12 +101,6 @@ class TrainedNetwork:
     def read(self) -> Float:
         """Return the outputs of all own rows."""
         return read(self.infosets, self.network, self.rows, self.device)
-
-    def rescale(self, factor: float) -> None:
-        """Multiply the outputs, by the output layer."""
-        with torch.no_grad():
-            for parameter in self.network.head.parameters():
-                parameter.mul_(factor)
 
     def parameters(self) -> Float:
         """Return all parameters as one vector."""

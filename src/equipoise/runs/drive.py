@@ -91,6 +91,7 @@ def drive(
     evaluation_growth: float = 1.1,
     first_evaluation: int = 1,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_record: Callable[[Record], None] | None = None,
 ) -> list[Record]:
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration."""
     records = list(history or [])
@@ -111,6 +112,8 @@ def drive(
             records.append({"iteration": solver.iteration, **times, **evaluate()})
             if directory is not None:
                 directory.append_log(records[-1])
+            if on_record is not None:
+                on_record(records[-1])
 
     def save() -> None:
         if directory is not None:

@@ -16,25 +16,27 @@ from equipoise.sampling.traversal import (
     ACTIONS,
     ENTRY,
     INT_WIDTH,
-    OPPONENT,
     OWN,
+    PASSES,
     ROLE,
     START,
     Visits,
     make_visits,
     walk,
 )
-from equipoise.sampling.tree import Int32Table, SampledGame, SampledTree, planned
+from equipoise.sampling.tree import SampledGame, SampledTree, planned
 from equipoise.trees.treeplex import Float, Int32, Int64
 
 ROWS_AT_ONCE = 1 << 16
+
+FloatTable = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
 class Rows(NamedTuple):
     """Findings, one a row."""
 
     row: Int32
-    values: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # [rows, columns]
+    values: FloatTable  # [rows, columns]
 
 
 @uncounted
@@ -54,9 +56,9 @@ def _collect(
     entry_row: Int32,
     entry_column: Int32,
     own: Int32,
-    own_values: Int32Table,
+    own_values: FloatTable,
     opponent: Int32,
-    opponent_values: Int32Table,
+    opponent_values: FloatTable,
     counts: Int64,
 ) -> int:
     """Run traversals from ``first`` on until the batch or the room is used up; return the next one's number."""
@@ -92,7 +94,7 @@ def _collect(
             for position in range(np.uint64(ends[0])):
                 here = position * INT_WIDTH
                 role = ints[here + ROLE]
-                if role == OWN or role == OPPONENT:
+                if role != PASSES:
                     entry, count, start = ints[here + ENTRY], ints[here + ACTIONS], ints[here + START]
                     if role == OWN:
                         start += count  # regrets come after the strategy

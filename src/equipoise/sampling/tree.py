@@ -178,6 +178,30 @@ def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
     return np.array(ranges), np.concatenate(cumulative), np.concatenate(tables)
 
 
+def chance_reach(game: SampledGame, form: SequenceForm) -> Float:
+    """Return, by table entry, chance's reach of the entry's infoset, summed over its histories."""
+    source, parts = game.source, []
+    if isinstance(source, GameTree):
+        reach = np.ones(source.num_nodes)
+        _push_reach(source.parent, source.probability, reach)
+        acting = source.infoset >= 0
+        total = np.bincount(source.infoset[acting], weights=reach[acting], minlength=source.num_infosets)
+        parts = [total[form.infosets[player]] for player in range(2)]
+    else:
+        for player in range(2):
+            by_stage = [stage.probability.sum(axis=2 - player).ravel() for stage in source.stages]
+            parts.append(np.concatenate([by_stage[source.stage[node]] for node in source.deciding[player]]))
+    return np.concatenate(
+        [np.repeat(part, plex.num_actions()) for part, plex in zip(parts, form.treeplexes, strict=True)]
+    )
+
+
+@kernel
+def _push_reach(parent: Int32, probability: Float, reach: Float) -> None:
+    for node in range(1, parent.size):
+        reach[node] = reach[parent[node]] * probability[node]
+
+
 def planned(game: SampledGame, scheme: Scheme) -> tuple[SampledTree, SchemePlan]:
     """Return a scheme's plan for a game, and the game's tree with the action labels that the plan is about."""
     tree, source = game.tree, game.source

@@ -189,6 +189,14 @@ class FullWidthCFR:
         )
         self.iteration += iterations
 
+    def sums(self) -> tuple[Float, tuple[Float, Float]]:
+        """Return the regrets by table entry and the average strategy, for another solver to start from."""
+        tables = [
+            regrets[plex.sequence_table()[0]]
+            for regrets, plex in zip(self.regret_sum, self.form.treeplexes, strict=True)
+        ]
+        return np.concatenate(tables), self.average_strategy()
+
     def average_strategy(self) -> Pair:
         """Return the average strategy: the one that converges to equilibrium."""
         first, second = self.form.treeplexes

@@ -1,11 +1,10 @@
 """Recipes: the algorithms by the names people know, and how to make each from its parameters."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from equipoise.errors import EquipoiseError, nearest
-from equipoise.games import Game
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
@@ -13,7 +12,8 @@ from equipoise.sampling.tree import compile_for_sampling
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.trees.compile import Engine, compile_game
+from equipoise.solvers.setup import SAMPLED_RULES, Setup
+from equipoise.trees.compile import compile_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float
 
@@ -42,16 +42,6 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
-    """What a solver is made from, besides the parameters of its recipe."""
-
-    game: Game
-    engine: Engine = "auto"
-    seed: int = 0
-    threads: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A named algorithm."""
 
@@ -60,10 +50,17 @@ class Recipe:
     paper: str
     parameters: dict[str, object]
     make: Callable[[Setup, dict[str, Any]], Solver]
+    presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # other defaults, by name
+    evaluation_growth: float = 1.1  # more where an evaluation fits a network
 
-    def resolve(self, given: Mapping[str, object]) -> dict[str, object]:
+    def resolve(self, given: Mapping[str, object], preset: str | None = None) -> dict[str, object]:
         """Return all parameters with the given ones in place of defaults, or say which one is wrong."""
         resolved = dict(self.parameters)
+        if preset is not None:
+            if preset not in self.presets:
+                has = f"it has {', '.join(self.presets)}" if self.presets else "it has none"
+                raise EquipoiseError(f"{self.name} has no preset '{preset}'; {has}")
+            resolved.update(self.presets[preset])
         for name, value in given.items():
             if name not in resolved:
                 has = f"; it has {', '.join(resolved)}" if resolved else "; it has none"
@@ -72,19 +69,25 @@ class Recipe:
         return resolved
 
 
-SAMPLED_RULES: dict[str, Rule] = {
-    "cfr": CFR(),
-    "cfr_plus": CFRPlus(),
-    "cfr_plus_plain": CFRPlus(power=0.0),  # as Double Neural CFR averages: all iterations count the same
-    "linear": LinearCFR(),
-    "discounted": DiscountedCFR(),
-}
-_CHOICES = {
+NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
+_CHOICES: dict[str, tuple[str, ...]] = {
     "updates": ("alternating", "simultaneous"),
-    "averaging": ("stochastic", "own_reach"),
+    "averaging": ("stochastic", "own_reach", "exact"),
     "rule": tuple(SAMPLED_RULES),
     "probe": ("yes", "no"),
+    "cards": ("ranks", "cards"),
+    "network": NETWORKS,
+    "shared": ("yes", "no"),
+    "scale": ("adaptive", "sqrt"),
+    "fitting": ("steps", "algorithm2"),
+    "strategy_kind": ("average", "sum"),
+    "memory": ("reservoir", "window"),
+    "weighted": ("yes", "no"),
+    "fit": ("scratch", "hybrid", "fine_tune"),
+    "fallback": ("best", "uniform"),
+    "targets": ("minibatch", "aggregated"),
 }
+_AT_LEAST_ONE = ("batch", "k", "width", "layers", "steps", "traversals", "minibatch", "capacity", "strategy_every")
 
 
 def _converted(recipe: str, name: str, value: object, default: object) -> object:
@@ -99,13 +102,13 @@ def _converted(recipe: str, name: str, value: object, default: object) -> object
         converted = type(default)(value)  # type: ignore[call-arg]
     except (TypeError, ValueError):
         raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give a number like {default}") from None
-    if name in ("batch", "k") and int(str(converted)) < 1:
+    if name in _AT_LEAST_ONE and int(str(converted)) < 1:
         raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give a number of at least 1")
     return converted
 
 
 def _full_width(name: str, rule: type[Rule], about: str) -> Recipe:
-    defaults: dict[str, object] = {field.name: field.default for field in fields(rule)}  # type: ignore[arg-type]
+    defaults: dict[str, object] = {each.name: each.default for each in fields(rule)}  # type: ignore[arg-type]
 
     def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
         chosen = rule(**{key: parameters[key] for key in defaults})
@@ -137,9 +140,9 @@ def _sampled(
     **scheme_defaults: object,
 ) -> Recipe:
     own: dict[str, object] = {
-        field.name: scheme_defaults.get(field.name, field.default)
-        for field in fields(scheme)
-        if field.name not in ("probe", "from_strategy")
+        each.name: scheme_defaults.get(each.name, each.default)
+        for each in fields(scheme)
+        if each.name not in ("probe", "from_strategy")
     }
     parameters = {**own, "batch": batch, "rule": rule, "averaging": "stochastic", "updates": updates, "probe": probe}
 
@@ -166,6 +169,100 @@ def _fictitious_play(setup: Setup, parameters: dict[str, Any]) -> Solver:
     del parameters
     form = compile_game(setup.game, setup.engine)
     return FictitiousPlay(form, threads=threads_that_pay(form, setup.threads))
+
+
+def _neural(maker: str, **options: bool) -> Callable[[Setup, dict[str, Any]], Solver]:
+    """Return how to make a neural solver; PyTorch is loaded when one is made, and not before."""
+
+    def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            raise EquipoiseError(
+                "this algorithm needs PyTorch; install it by: pip install 'equipoise[neural]'"
+            ) from None
+        from equipoise.solvers import neural
+
+        made: Solver = getattr(neural, maker)(setup, parameters, **options)
+        return made
+
+    return make
+
+
+_DOUBLE_NEURAL: dict[str, object] = {
+    "k": 0,
+    "batch": 5000,
+    "rule": "cfr_plus_quadratic",
+    "updates": "alternating",
+    "averaging": "exact",
+    "cards": "ranks",
+    "network": "mlp",
+    "width": 32,
+    "layers": 2,
+    "shared": "no",
+    "fitting": "steps",
+    "steps": 80,
+    "rate": 4e-3,
+    "scale": "adaptive",
+    "anchor": 0.3,
+    "anchor_memory": 0,
+    "strategy_kind": "average",
+    "strategy_width": 24,
+    "strategy_every": 25,
+    "strategy_steps": 400,
+    "strategy_rate": 4e-3,
+}
+_AS_PUBLISHED: dict[str, dict[str, object]] = {
+    # DN19: shared networks, LSTM with attention, all sums regressed, Algorithm 2; what it leaves open is in docs.
+    "paper": {
+        "rule": "cfr_plus_plain",
+        "updates": "simultaneous",
+        "averaging": "own_reach",
+        "cards": "cards",
+        "network": "lstm+attention",
+        "width": 16,
+        "strategy_width": 16,
+        "shared": "yes",
+        "fitting": "algorithm2",
+        "steps": 2000,
+        "scale": "sqrt",
+        "anchor": 0.0,
+        "strategy_kind": "sum",
+        "strategy_every": 1,
+    }
+}
+_DEEP: dict[str, object] = {
+    "traversals": 5000,
+    "cards": "ranks",
+    "network": "mlp",
+    "width": 128,
+    "layers": 2,
+    "targets": "minibatch",
+    "memory": "reservoir",
+    "capacity": 4_000_000,
+    "weighted": "yes",
+    "fallback": "best",
+    "fit": "hybrid",
+    "fresh_every": 10,
+    "fresh_steps": 400,
+    "steps": 60,
+    "minibatch": 2048,
+    "rate": 5e-3,
+    "clip_norm": 0.0,
+}
+_DEEP_AS_PUBLISHED: dict[str, dict[str, object]] = {
+    # B19: refitted from scratch each time, 4,000 steps of 10,000 samples at 1e-3, gradients clipped to norm 1.
+    "paper": {
+        "cards": "cards",
+        "width": 64,
+        "layers": 3,
+        "fit": "scratch",
+        "fresh_steps": 4000,
+        "minibatch": 10_000,
+        "rate": 1e-3,
+        "clip_norm": 1.0,
+    }
+}
 
 
 RECIPES: dict[str, Recipe] = {
@@ -204,6 +301,45 @@ RECIPES: dict[str, Recipe] = {
         ),
         _sampled("is-mccfr", Inclusion, "each own action with its own probability, left-out ones count zero"),
         _sampled("probing", Inclusion, "the same, with left-out actions probed by a roll-out", probe="yes"),
+        Recipe(
+            name="dncfr",
+            about="Double Neural CFR: regrets and average strategy in two networks, robust sampling",
+            paper="Li et al. 2019, 2020",
+            parameters=_DOUBLE_NEURAL,
+            make=_neural("make_double_neural"),
+            presets=_AS_PUBLISHED,
+        ),
+        Recipe(
+            name="rs-mccfr+-rsn",
+            about="the same with the average strategy in a table",
+            paper="Li et al. 2019, 2020",
+            parameters={name: value for name, value in _DOUBLE_NEURAL.items() if not name.startswith("strategy_")},
+            make=_neural("make_double_neural", strategies=False),
+        ),
+        Recipe(
+            name="rs-mccfr+-asn",
+            about="the same with the regrets in a table",
+            paper="Li et al. 2019, 2020",
+            parameters=_DOUBLE_NEURAL,
+            make=_neural("make_double_neural", regrets=False),
+        ),
+        Recipe(
+            name="deep-cfr",
+            about="Deep CFR: networks refitted from reservoirs of samples, and a network of the average policy",
+            paper="Brown et al. 2019",
+            parameters={**_DEEP, "policy_steps": 4000},
+            make=_neural("make_deep_cfr", snapshots=False),
+            presets=_DEEP_AS_PUBLISHED,
+            evaluation_growth=1.5,
+        ),
+        Recipe(
+            name="sd-cfr",
+            about="Single Deep CFR: the average is played from snapshots of the regret networks",
+            paper="Steinberger 2019",
+            parameters={**_DEEP, "snapshot_megabytes": 256},
+            make=_neural("make_deep_cfr", snapshots=True),
+            presets=_DEEP_AS_PUBLISHED,
+        ),
     )
 }
 

@@ -269,6 +269,10 @@ class SampledCFR:
             )
         self.iteration += iterations
 
+    def sums(self) -> tuple[Float, Pair]:
+        """Return the regrets by table entry and the average strategy, for another solver to start from."""
+        return self.regret_sum, self.average_strategy()
+
     def average_strategy(self) -> Pair:
         """Return the average strategy in the form's order; for a LargeForm, sums that are proportional to it."""
         sums = self.strategy_sum[: self._split], self.strategy_sum[self._split :]

@@ -68,6 +68,10 @@ class TableMap:
             made.append(normalised(plex, weights))
         return made[0], made[1]
 
+    def from_form(self, arrays: Pair) -> Float:
+        """Return arrays in the form's order as a table."""
+        return np.concatenate([own[order] for own, order in zip(arrays, self.sequences, strict=True)])
+
     def own_reach(self, strategy: Float) -> Float:
         """Return, by entry, the acting player's own reach of the entry's infoset under a strategy."""
         reaches = []
@@ -149,6 +153,17 @@ class StoredCFR:
         for player in {0, 1} - set(self._averaged(players)):
             self.tables.parts(exact)[player][:] = 0.0
         return exact
+
+    def sums(self) -> tuple[Float, Pair]:
+        """Return the regrets by table entry and the average strategy, for another solver to start from."""
+        return self.regrets.scores(), self.average_strategy()
+
+    def start_from(self, regret_sum: Float, average: Pair, iteration: int) -> None:
+        """Take over what another solver of the game had found (DN19 Eq. 10), and go on from its iteration."""
+        table = self.tables.from_form(average)
+        self.regrets.start_from(regret_sum, iteration)
+        self.strategies.start_from(table, self.tables.own_reach(table), iteration)
+        self.iteration = iteration
 
     def average_strategy(self) -> Pair:
         """Return the average strategy in the form's order."""

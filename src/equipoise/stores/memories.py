@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from equipoise.compiled import kernel
+from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Examples, Fitting
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
@@ -27,25 +29,41 @@ from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.collect import Collector, Rows
 from equipoise.sampling.dice import draw, start_stream
 from equipoise.sampling.gather import Sums
+from equipoise.sampling.tree import Int32Table
 from equipoise.stores.networks import fit_diagnostics, softmax
 from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 Kept = Literal["reservoir", "window", "aggregated"]
 
+NO_WARM_START = (
+    "Deep CFR cannot start from another run: its networks are refitted from samples, and a run keeps none of its "
+    "beginning; start dncfr, rs-mccfr+-rsn or rs-mccfr+-asn from it"
+)
 _NO_TAPE = np.zeros((0, 3))
+ROW, ITERATION, FIRST_VALUE = 0, 1, 2  # of a sample
+
+Float32 = npt.NDArray[np.float32]
+FloatTable = npt.NDArray[np.float64]
 
 
 @kernel
 def _add_to_reservoir(
-    rows: Int32, values: Float, iterations: Int32, counts: Int64, new_rows: Int32, new_values: Float, iteration: int,
-    windowed: bool, seed: int, tape: Float,
-) -> None:  # fmt: skip
+    heads: Int32Table,
+    values: Float32,
+    counts: Int64,
+    new_rows: Int32,
+    new_values: FloatTable,
+    iteration: int,
+    windowed: bool,
+    seed: int,
+    tape: Float,
+) -> None:
     """Add samples; ``counts`` holds how many are kept and how many there have been."""
     dice = np.zeros(2, np.uint64)
     # A stream of its own for each call: the count of samples so far tells calls apart.
     start_stream(dice, seed, iteration, 0, counts[1])
-    capacity = rows.size
+    capacity = heads.shape[0]
     for sample in range(new_rows.size):
         place = counts[0]
         if counts[0] < capacity:
@@ -56,10 +74,9 @@ def _add_to_reservoir(
             place = min(int(draw(dice, tape) * (counts[1] + 1)), counts[1])
         counts[1] += 1
         if place < capacity:
-            rows[place] = new_rows[sample]
-            iterations[place] = iteration
-            for column in range(values.shape[1]):
-                values[place, column] = new_values[sample, column]
+            heads[place, ROW], heads[place, ITERATION] = new_rows[sample], iteration
+            for column in range(new_values.shape[1]):
+                values[place, FIRST_VALUE + column] = new_values[sample, column]
 
 
 @kernel
@@ -75,14 +92,26 @@ def _add_to_sums(
 
 @kernel
 def _draw_batch(
-    rows: Int32, values: Float, iterations: Int32, kept: int, batch: int, weighted: bool, latest: int,
-    dice: UInt64, tape: Float, place_of: Int64, drawn: Int64, weight: Float, target: Float,
-) -> int:  # fmt: skip
+    heads: Int32Table,
+    values: Float32,
+    kept: int,
+    weighted: bool,
+    latest: int,
+    dice: UInt64,
+    tape: Float,
+    chosen: UInt64,
+    place_of: Int64,
+    drawn: Int64,
+    weight: Float,
+    target: FloatTable,
+) -> int:
     """Draw samples, sum them by row, and return the number of different rows."""
+    for number in range(chosen.size):  # all first, so that the look-ups below need not wait for one another
+        chosen[number] = min(int(draw(dice, tape) * kept), kept - 1)
     distinct = 0
-    for _ in range(batch):
-        sample = min(int(draw(dice, tape) * kept), kept - 1)
-        row = rows[sample]
+    for number in range(chosen.size):
+        sample = chosen[number]
+        row = heads[sample, ROW]
         place = place_of[row]
         if place < 0:
             place = distinct
@@ -91,11 +120,11 @@ def _draw_batch(
             weight[place] = 0.0
             target[place] = 0.0
             distinct += 1
-        # B19 section 4: iteration t counts t times, rescaled by 2 / T.
-        w = 2.0 * iterations[sample] / latest if weighted else 1.0
+        # B19 section 5.1: iteration t counts t times, rescaled by 2 / T.
+        w = 2.0 * heads[sample, ITERATION] / latest if weighted else 1.0
         weight[place] += w
         for column in range(target.shape[1]):
-            target[place, column] += w * values[sample, column]
+            target[place, column] += w * values[sample, FIRST_VALUE + column]
     for place in range(distinct):
         place_of[drawn[place]] = -1
         for column in range(target.shape[1]):
@@ -115,10 +144,11 @@ class Memory:
         self.kind = kind
         self._weighted = weighted
         self._seed = seed
+        self._columns = columns
         size = 0 if kind == "aggregated" else capacity
-        self._rows = np.zeros(size, np.int32)
-        self._values = np.zeros((size, columns), np.float32)
-        self._iterations = np.zeros(size, np.int32)
+        # A sample is one row of memory: its row and iteration as whole numbers, then its values.
+        self._heads = np.zeros((size, FIRST_VALUE + columns), np.int32)
+        self._values = self._heads.view(np.float32)
         self._counts = np.zeros(2, np.int64)
         listed = num_rows if kind == "aggregated" else 0
         self._weight_sum = np.zeros(listed)
@@ -137,10 +167,9 @@ class Memory:
             weight = float(iteration) if self._weighted else 1.0
             _add_to_sums(self._weight_sum, self._value_sum, self._counts, new.row, new.values, weight)
         else:
-            _add_to_reservoir(
-                self._rows, self._values, self._iterations, self._counts, new.row, new.values, iteration,
-                self.kind == "window", self._seed, _NO_TAPE,
-            )  # fmt: skip
+            windowed = self.kind == "window"
+            common = (self._heads, self._values, self._counts)
+            _add_to_reservoir(*common, new.row, new.values, iteration, windowed, self._seed, _NO_TAPE)
 
     def start_drawing(self, fit_number: int) -> None:
         """Begin the random stream of a fit."""
@@ -153,21 +182,27 @@ class Memory:
             weight = self._weight_sum[rows]
             return rows, weight / weight.mean(), self._value_sum[rows] / weight[:, None]
         size = min(batch, len(self._place_of))
-        drawn, weight = np.empty(size, np.int64), np.empty(size)
-        target = np.empty((size, self._values.shape[1]))
+        drawn, weight, target = np.empty(size, np.int64), np.empty(size), np.empty((size, self._columns))
         distinct = _draw_batch(
-            self._rows, self._values, self._iterations, int(self._counts[0]), batch, self._weighted, latest,
-            self._dice, _NO_TAPE, self._place_of, drawn, weight, target,
-        )  # fmt: skip
+            self._heads,
+            self._values,
+            int(self._counts[0]),
+            self._weighted,
+            latest,
+            self._dice,
+            _NO_TAPE,
+            np.empty(batch, np.uint64),
+            self._place_of,
+            drawn,
+            weight,
+            target,
+        )
         return drawn[:distinct], weight[:distinct], target[:distinct]
 
     def state(self) -> State:
         """Return what is kept."""
-        kept = int(self._counts[0])
         return {
-            "rows": self._rows[:kept],
-            "values": self._values[:kept],
-            "iterations": self._iterations[:kept],
+            "samples": self._heads[: self._counts[0]],
             "counts": self._counts,
             "weight_sum": self._weight_sum,
             "value_sum": self._value_sum,
@@ -176,9 +211,7 @@ class Memory:
     def restore(self, state: State) -> None:
         """Continue from what was kept."""
         self._counts = state["counts"].copy()
-        kept = int(self._counts[0])
-        self._rows[:kept], self._values[:kept] = state["rows"], state["values"]
-        self._iterations[:kept] = state["iterations"]
+        self._heads[: self._counts[0]] = state["samples"]
         self._weight_sum, self._value_sum = state["weight_sum"].copy(), state["value_sum"].copy()
 
 
@@ -311,6 +344,9 @@ class MemoryRegrets:
             self.memories[player].fit(found.iteration)
             self._read(player)
 
+    def start_from(self, regret_sum: Float, iteration: int) -> None:
+        raise EquipoiseError(NO_WARM_START)
+
     def entries_of(self, player: int) -> slice:
         """Return a player's part of a table."""
         return self._infosets.entries_of(player)
@@ -366,6 +402,9 @@ class MemoryStrategy:
 
     def absorb(self, found: Found) -> None:
         self._iteration = found.iteration  # the samples are in the memories already
+
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        raise EquipoiseError(NO_WARM_START)
 
     def average(self) -> Float:
         """Fit the policy networks if anything has changed since they were, and return their strategies."""
@@ -433,6 +472,9 @@ class Snapshots:
             self._sums[entries] += reached[entries]
             if len(self.weights[player]) > self.most:
                 self._thin(player)
+
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        raise EquipoiseError(NO_WARM_START)
 
     def _thin(self, player: int) -> None:
         weights, parameters = self.weights[player], self.parameters[player]

@@ -15,7 +15,7 @@ a target of that weight. Without anchors a fit moves them at will (DN20: "the lo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of, update_all
+from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of, update_all, weight_until
 from equipoise.trees.treeplex import Float
 
 Bool = npt.NDArray[np.bool_]
@@ -120,6 +120,13 @@ class NetworkRegrets:
             network.forget_optimiser()
         network.fit_to(target / self._scale[number], weight, config.fitting, iteration)
 
+    def start_from(self, regret_sum: Float, iteration: int) -> None:
+        for number, network in enumerate(self.networks):
+            target = self._infosets.to_rows(regret_sum, network.players)
+            self._choose_scale(number, target[network.legal], iteration)
+            network.fit_to(target / self._scale[number], 1.0 * network.legal, cloning(self._config.fitting), 1)
+        self._read()
+
     def _choose_scale(self, number: int, targets: Float, iteration: int) -> None:
         """Choose what predictions are divided by; a power of two, so that dividing loses nothing."""
         if self._config.scale == "sqrt":  # DN19 Eq. 9: the network tracks R / sqrt(t); nothing is rescaled
@@ -128,7 +135,7 @@ class NetworkRegrets:
         size = _rms(targets)
         if size > 0.0 and not 0.6 < size / self._scale[number] < 1.7:
             new = 2.0 ** np.round(np.log2(size))
-            self.networks[number].rescale(self._scale[number] / new)
+            self.networks[number].network.scale_outputs(self._scale[number] / new)
             self._scale[number] = new
 
     def state(self) -> State:
@@ -145,6 +152,14 @@ class NetworkRegrets:
     def diagnostics(self) -> Diagnostics:
         own = {"regret_drift": self._drift, "observed_share": self._observed_share}
         return {**fit_diagnostics("regret", self.networks), **own}
+
+
+CLONING_EPOCHS = 2000
+
+
+def cloning(fitting: Fitting) -> Fitting:
+    """Return how a network is fitted to another solver's sums: as ever, but for longer."""
+    return replace(fitting, first_epochs=max(CLONING_EPOCHS, fitting.first_epochs))
 
 
 def _rms(numbers: Float) -> float:
@@ -192,7 +207,8 @@ class NetworkStrategy:
         self._table = outputs[self._infosets.entry_row, self._infosets.entry_column]
 
     def average(self) -> Float:
-        return np.maximum(self._table, 0.0)
+        positive: Float = np.maximum(self._table, 0.0)
+        return positive
 
     def absorb(self, found: Found) -> None:
         weight = coefficient_table(self._rule, found.iteration, 1)[0][6]
@@ -200,10 +216,16 @@ class NetworkStrategy:
         self._weight[1] += weight * len(found.averaged) / 2
         complete = 1 in found.players
         every = self._config.every
-        if complete and (found.iteration <= every or found.iteration % every == 0):
-            self._fit(found.iteration)
+        early = found.iteration < every and found.iteration.bit_count() == 1  # 1, 2, 4, ...
+        if complete and (early or found.iteration % every == 0):
+            self._fit(found.iteration, self._config.fitting)
 
-    def _fit(self, iteration: int) -> None:
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        self._weight[:] = 0.0, weight_until(self._rule, iteration)
+        self._pending = self._weight[1] * reach * average
+        self._fit(1, cloning(self._config.fitting))
+
+    def _fit(self, fit_number: int, fitting: Fitting) -> None:
         infosets, config = self._infosets, self._config
         before, after = self._weight[0], self._weight.sum()
         if config.kind == "average":
@@ -225,7 +247,7 @@ class NetworkStrategy:
                 continue
             if not config.fitting.keep_optimiser:
                 network.forget_optimiser()
-            network.fit_to(target, weight, config.fitting, iteration)
+            network.fit_to(target, weight, fitting, fit_number)
         self._weight[:] = after, 0.0
         self._pending[:] = 0.0
         table = self._table

@@ -43,6 +43,9 @@ class RegretStore(Protocol):
     def absorb(self, found: Found) -> None:
         """Take in an iteration's increments."""
 
+    def start_from(self, regret_sum: Float, iteration: int) -> None:
+        """Take over the regrets that another solver had after an iteration (DN19 Eq. 10)."""
+
     def state(self) -> State:
         """Return all that the next iterations depend on."""
 
@@ -62,6 +65,9 @@ class StrategyStore(Protocol):
     def absorb(self, found: Found) -> None:
         """Take in an iteration's strategies."""
 
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        """Take over the average strategy that another solver had after an iteration, with its own reach."""
+
     def state(self) -> State:
         """Return all that the next iterations depend on."""
 
@@ -70,6 +76,11 @@ class StrategyStore(Protocol):
 
     def diagnostics(self) -> Diagnostics:
         """Return numbers about the last absorption, for the log."""
+
+
+def weight_until(rule: Rule, iteration: int) -> float:
+    """Return the weight of all iterations so far in the average."""
+    return float(coefficient_table(rule, 1, iteration)[:, 6].sum())
 
 
 @kernel
@@ -95,6 +106,9 @@ class TableRegrets:
         # Infosets that were not met have increment zero, and fade all the same under rules that make regrets fade.
         self._sum = update_all(self._sum, found.regret, coefficient_table(self._rule, found.iteration, 1)[0])
 
+    def start_from(self, regret_sum: Float, iteration: int) -> None:
+        self._sum = regret_sum.copy()
+
     def state(self) -> State:
         return {"sum": self._sum}
 
@@ -118,6 +132,9 @@ class TableStrategy:
     def absorb(self, found: Found) -> None:
         rule = coefficient_table(self._rule, found.iteration, 1)[0]
         self._sum = rule[5] * self._sum + rule[6] * found.visits
+
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        self._sum = weight_until(self._rule, iteration) * reach * average
 
     def state(self) -> State:
         return {"sum": self._sum}

@@ -1,0 +1,28 @@
+"""What every solver is made from, besides the parameters of its recipe."""
+
+from dataclasses import dataclass
+
+from equipoise.games import Game
+from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, Rule
+from equipoise.trees.compile import Engine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """The game, and how to work on it."""
+
+    game: Game
+    engine: Engine = "auto"
+    seed: int = 0
+    threads: int = 1
+    device: str = "cpu"  # of networks
+
+
+SAMPLED_RULES: dict[str, Rule] = {
+    "cfr": CFR(),
+    "cfr_plus": CFRPlus(),
+    "cfr_plus_plain": CFRPlus(power=0.0),  # as Double Neural CFR averages: all iterations count the same
+    "cfr_plus_quadratic": CFRPlus(power=2.0),
+    "linear": LinearCFR(),
+    "discounted": DiscountedCFR(),
+}
