@@ -4,12 +4,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from equipoise.errors import EquipoiseError, nearest
-from equipoise.experiments.claims import CLAIMS, Claim, Figure, verdict
+from equipoise.experiments.claim import Claim, Figure, verdict
+from equipoise.experiments.claims import CLAIMS
 from equipoise.experiments.sweep import History
 from equipoise.files import write_text
 from equipoise.views.plot import plot_sweep
@@ -51,7 +53,7 @@ def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str
         "command": f"equipoise reproduce {claim.id}{' --quick' if quick else ''}",
         "equipoise": version("equipoise"),
         "settings": [
-            {**vars(setting), "histories": [_thinned(history) for history in results[setting.label]]}
+            {**asdict(setting), "histories": [_thinned(history) for history in results[setting.label]]}
             for setting in sweep.settings
         ],
         "figures": [],

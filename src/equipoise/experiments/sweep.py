@@ -35,6 +35,9 @@ class Setting:
     parameters: Mapping[str, object] = field(default_factory=dict)
     iterations: int | None = None
     seconds: float | None = None
+    until: float | None = None  # exploitability
+    preset: str | None = None
+    start: "Setting | None" = None  # a run of the same seed that this one starts from
     evaluation_growth: float = 1.1
     first_evaluation: int = 1
     measure: Literal["exploitability", "variance"] = "exploitability"
@@ -43,8 +46,12 @@ class Setting:
     def slug(self) -> str:
         """Return a folder name that two settings share only if they are the same run."""
         values = [self.game, self.algorithm, *(f"{key}={value}" for key, value in sorted(self.parameters.items()))]
-        limit = f"{self.iterations}it" if self.iterations is not None else f"{self.seconds:g}s"
-        text = "-".join([*values, limit, *([self.measure] if self.measure != "exploitability" else [])])
+        limits = ((self.iterations, "it"), (self.seconds, "s"), (self.until, "e"))
+        values += [f"{limit:g}{unit}" for limit, unit in limits if limit is not None]
+        values += [self.measure] if self.measure != "exploitability" else []
+        values += [self.preset] if self.preset is not None else []
+        values += [f"from-{self.start.slug}"] if self.start is not None else []
+        text = "-".join(values)
         return "".join(c if c.isalnum() or c in "+=.-_" else "_" for c in text)
 
 
@@ -127,14 +134,19 @@ def _run_one(setting: Setting, seed: int, folder: Path) -> None:
         if (path / "config.json").exists():
             resume(path)
         else:
+            if setting.start is not None and not _finished(setting.start, seed, folder):
+                _run_one(setting.start, seed, folder)
             solve(
                 setting.game,
                 setting.algorithm,
                 iterations=setting.iterations,
                 seconds=setting.seconds,
+                until=setting.until,
                 seed=seed,
                 out=path,
                 parameters=setting.parameters,
+                preset=setting.preset,
+                init_from=None if setting.start is None else _path(setting.start, seed, folder),
                 evaluation_growth=setting.evaluation_growth,
                 first_evaluation=setting.first_evaluation,
                 checkpoint_seconds=120.0,

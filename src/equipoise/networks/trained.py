@@ -20,6 +20,7 @@ from equipoise.networks.modules import (
 from equipoise.trees.treeplex import Float, Int64
 
 State = dict[str, np.ndarray]
+MOST_ROWS_A_STEP = 8192
 
 
 class TrainedNetwork:
@@ -54,8 +55,12 @@ class TrainedNetwork:
 
     def generator(self, fit_number: int) -> torch.Generator:
         """Return the random stream of a fit: made anew each time, so that a resumed run draws the same numbers."""
-        words = np.random.SeedSequence([self._seed, self.players[0], fit_number]).generate_state(2, np.uint32)
-        return torch.Generator().manual_seed(int(words[0]) << 31 | int(words[1]) >> 1)
+        words = self._words(fit_number)
+        return torch.Generator().manual_seed(words[0] << 31 | words[1] >> 1)
+
+    def _words(self, fit_number: int) -> list[int]:
+        seed = np.random.SeedSequence([self._seed, self.players[0], fit_number])
+        return [int(word) for word in seed.generate_state(2, np.uint32)]
 
     def inputs(self, places: Int64 | None = None) -> Inputs:
         """Return the inputs of all own rows, or of some by their place among them."""
@@ -92,11 +97,27 @@ class TrainedNetwork:
         return self.fitted
 
     def fit_to(self, target: Float, weight: npt.NDArray[Any], fitting: Fitting, fit_number: int) -> Fitted:
-        """Fit the network to targets of its rows; a row of weight zero is left out, a loss is a mean over rows."""
-        used = np.flatnonzero(weight.any(axis=1))
-        inputs = self.inputs(None if len(used) == len(weight) else used)
-        share = weight[used] / weight[used].max(axis=1).sum()
-        return self.fit(Examples(inputs, self.tensor(target[used]), self.tensor(share)), fitting, fit_number)
+        """Fit the network to targets of its rows; a row of weight zero is left out, a loss is a mean over rows.
+
+        With more than MOST_ROWS_A_STEP rows, each step takes so many of them, drawn in proportion to their weight: the
+        same loss in expectation.
+        """
+        row_weight = weight.max(axis=1)
+        used = np.flatnonzero(row_weight)
+        whole = float(row_weight[used].sum())
+        if len(used) <= MOST_ROWS_A_STEP:
+            inputs = self.inputs(None if len(used) == len(weight) else used)
+            share = weight[used] / whole
+            return self.fit(Examples(inputs, self.tensor(target[used]), self.tensor(share)), fitting, fit_number)
+        edges = np.cumsum(row_weight[used]) / whole
+        generator = np.random.default_rng(self._words(fit_number))
+
+        def draw() -> Examples:
+            rows = used[np.minimum(np.searchsorted(edges, generator.random(MOST_ROWS_A_STEP)), len(used) - 1)]
+            share = weight[rows] / row_weight[rows][:, None] / MOST_ROWS_A_STEP
+            return Examples(self.inputs(rows), self.tensor(target[rows]), self.tensor(share))
+
+        return self.fit(draw, fitting, fit_number)
 
     def read(self) -> Float:
         """Return the outputs of all own rows."""

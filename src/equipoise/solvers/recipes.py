@@ -215,6 +215,7 @@ _DOUBLE_NEURAL: dict[str, object] = {
 _AS_PUBLISHED: dict[str, dict[str, object]] = {
     # DN19: shared networks, LSTM with attention, all sums regressed, Algorithm 2; what it leaves open is in docs.
     "paper": {
+        "k": 3,
         "rule": "cfr_plus_plain",
         "updates": "simultaneous",
         "averaging": "own_reach",

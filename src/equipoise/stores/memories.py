@@ -385,6 +385,7 @@ class MemoryRegrets:
         return {
             **fit_diagnostics("regret", [memory.network for memory in self.memories]),
             "regret_samples": samples,
+            "regret_parameters": float(sum(memory.network.num_parameters for memory in self.memories)),
         }
 
 
@@ -430,7 +431,9 @@ class MemoryStrategy:
         self._iteration, self._fitted_at = int(state["iteration"][0]), 0
 
     def diagnostics(self) -> Diagnostics:
-        return fit_diagnostics("strategy", [memory.network for memory in self.memories])
+        parameters = float(sum(memory.network.num_parameters for memory in self.memories))
+        fits = fit_diagnostics("strategy", [memory.network for memory in self.memories])
+        return {**fits, "strategy_parameters": parameters}
 
 
 class Snapshots:

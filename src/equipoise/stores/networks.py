@@ -151,6 +151,7 @@ class NetworkRegrets:
 
     def diagnostics(self) -> Diagnostics:
         own = {"regret_drift": self._drift, "observed_share": self._observed_share}
+        own["regret_parameters"] = sum(network.num_parameters for network in self.networks)
         return {**fit_diagnostics("regret", self.networks), **own}
 
 
@@ -266,7 +267,8 @@ class NetworkStrategy:
         self._read()
 
     def diagnostics(self) -> Diagnostics:
-        return {**fit_diagnostics("strategy", self.networks), "strategy_drift": self._drift}
+        own = {"strategy_parameters": float(sum(network.num_parameters for network in self.networks))}
+        return {**fit_diagnostics("strategy", self.networks), "strategy_drift": self._drift, **own}
 
 
 def softmax(outputs: Float, legal: Bool) -> Float:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from equipoise import EquipoiseError
-from equipoise.experiments.claims import CLAIMS, Finding, verdict
+from equipoise.experiments.claim import Finding, verdict
+from equipoise.experiments.claims import CLAIMS
 from equipoise.experiments.ledger import reproduce, write_page
 from equipoise.experiments.sweep import Setting, Sweep
 
@@ -29,7 +30,11 @@ def holds(claim, results):
 
 
 def test_every_claim_of_the_issue_is_declared_with_a_quick_version():
-    assert set(CLAIMS) == {"G1", "G2", "G3", "D1", "D2", "D11"}
+    tabular, neural = (
+        {"G1", "G2", "G3", "D1", "D2", "D11"},
+        {f"D{n}" for n in range(3, 11)} | {"D11-neural", "D12", "C7"},
+    )
+    assert tabular | neural <= set(CLAIMS)
     for claim in CLAIMS.values():
         assert claim.quick.settings and claim.full.settings and claim.figures
         slugs = [setting.slug for setting in claim.full.settings]
