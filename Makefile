@@ -20,6 +20,10 @@ demo: setup
 	$(BIN)/equipoise solve leduc_poker --iterations 3000 --out demo/leduc
 	$(BIN)/equipoise show demo/leduc --player 0 --limit 6
 	$(BIN)/equipoise plot demo/leduc -o demo/leduc.png
+	$(BIN)/equipoise solve leduc_poker --algorithm dncfr --set batch=2000 --iterations 100 --out demo/networks
+	$(BIN)/equipoise solve leduc_poker --algorithm rs-mccfr+ --set rule=cfr_plus_quadratic --set k=max --set batch=2000 \
+		--set updates=alternating --iterations 100 --out demo/table
+	$(BIN)/equipoise plot demo/networks demo/table -o demo/networks-and-table.png
 
 test: setup
 	$(BIN)/python -m pytest -n 2

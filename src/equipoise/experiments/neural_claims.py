@@ -421,8 +421,8 @@ def _warm(iterations: int) -> tuple[Setting, ...]:
 D9 = Claim(
     id="D9",
     paper="Li et al. 2019, Figure 4 (C)",
-    says="NLLH(5): started from 10 iterations of tabular CFR or RS-MCCFR+, Double Neural CFR keeps improving (b = 5000, "
-    "k = max)",
+    says="NLLH(5): started from 10 iterations of tabular CFR or RS-MCCFR+, Double Neural CFR keeps improving "
+    "(b = 5000, k = max)",
     unit="chips a game",
     full=Sweep(settings=_warm(300), seeds=2, scale="300 iterations, two seeds"),
     quick=Sweep(settings=_warm(50), seeds=1, scale="50 iterations, one seed"),

@@ -113,6 +113,8 @@ class NetworkRegrets:
         anchor = np.full(len(seen), config.anchor)
         if config.anchor_memory:
             anchor[iteration - self._last_seen[network.rows] > config.anchor_memory] = 0.0
+        # In a large game few infosets are seen: together, anchors must not outweigh them.
+        anchor *= min(1.0, seen.sum() / max(anchor[~seen].sum(), 1e-30))
         weight = network.legal * np.where(seen, 1.0, anchor)[:, None]
         if not weight.any():
             return
