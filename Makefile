@@ -43,6 +43,7 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/equipoise bench tabular
 	$(BIN)/equipoise bench sampling
+	$(BIN)/equipoise bench neural
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -348,7 +348,7 @@ def reproduce(
 
 @app.command
 def bench(
-    suite: Annotated[Literal["tabular", "sampling"], Parameter(help="What to measure.")] = "tabular",
+    suite: Annotated[Literal["tabular", "sampling", "neural"], Parameter(help="What to measure.")] = "tabular",
     /,
     *,
     rounds: Annotated[int, Parameter(help="How often each measurement is repeated; medians are shown.")] = 5,

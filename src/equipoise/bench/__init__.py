@@ -2,7 +2,11 @@
 
 from collections.abc import Callable
 
-from equipoise.bench import sampling, tabular
+from equipoise.bench import neural, sampling, tabular
 from equipoise.bench.measure import Row
 
-SUITES: dict[str, Callable[..., list[Row]]] = {"tabular": tabular.tabular, "sampling": sampling.sampling}
+SUITES: dict[str, Callable[..., list[Row]]] = {
+    "tabular": tabular.tabular,
+    "sampling": sampling.sampling,
+    "neural": neural.neural,
+}

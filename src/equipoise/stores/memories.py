@@ -481,15 +481,9 @@ class Snapshots:
 
     def _thin(self, player: int) -> None:
         weights, parameters = self.weights[player], self.parameters[player]
-        kept = range(len(weights) % 2, len(weights), 2)
-        if len(weights) % 2:
-            kept = range(1, len(weights), 2)
-        chosen = sorted({*kept, len(weights) - 1})
-        merged, start = [], 0
-        for last in chosen:
-            merged.append(sum(weights[start : last + 1]))
-            start = last + 1
-        self.weights[player], self.parameters[player] = merged, [parameters[k] for k in chosen]
+        kept = range((len(weights) - 1) % 2, len(weights), 2)  # the last one is always among them
+        merged = [sum(weights[max(0, index - 1) : index + 1]) for index in kept]
+        self.weights[player], self.parameters[player] = merged, [parameters[index] for index in kept]
         entries = self._regrets.entries_of(player)
         self._sums[entries] = 0.0
         for weight, flat in zip(self.weights[player], self.parameters[player], strict=True):
