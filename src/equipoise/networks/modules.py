@@ -135,6 +135,11 @@ class RecurrentNetwork(nn.Module):
 
     def forward(self, prefixes: Prefixes) -> Tensor:
         """Return the outputs of the rows whose prefixes these are."""
+        out: Tensor = self.head(self.summary(prefixes))
+        return out
+
+    def summary(self, prefixes: Prefixes) -> Tensor:
+        """Return what the output layer sees of each row."""
         from_inputs = torch.split(torch.addmm(self.bias_ih, prefixes.cells, self.weight_ih.t()), list(prefixes.levels))
         width = self.weight_hh.shape[1]
         carried = prefixes.cells.new_zeros(1, 2 * width + (width if self.attention is not None else 0))
@@ -151,8 +156,7 @@ class RecurrentNetwork(nn.Module):
         last = torch.cat(summaries).index_select(0, prefixes.last)
         if self.hidden is not None:
             last = self.hidden(last)
-        out: Tensor = self.head(torch.relu(last) if self.hidden is not None or self.attention is not None else last)
-        return out
+        return torch.relu(last) if self.hidden is not None or self.attention is not None else last
 
     def backpropagate(self, inputs: Prefixes, gradient_of: Callable[[Tensor], Tensor]) -> None:
         """Write the parameters' gradient, given that of the loss with respect to the outputs."""
@@ -194,12 +198,12 @@ def make_network(infosets: Infosets, architecture: Architecture, generator: torc
         network = ResidualNetwork(infosets.flat.shape[1], infosets.num_columns, architecture)
     else:
         network = RecurrentNetwork(infosets.trie.cells.shape[1], infosets.num_columns, architecture)
-    start_afresh(network, generator, head=head)
+    start_afresh(network, generator, inputs_of(infosets, network, slice(None), torch.device("cpu")), head=head)
     return network
 
 
-def start_afresh(network: Network, generator: torch.Generator, *, head: float) -> None:
-    """Draw new parameters."""
+def start_afresh(network: Network, generator: torch.Generator, inputs: Inputs, *, head: float) -> None:
+    """Draw new parameters for a network of some inputs."""
 
     def drawn(shape: torch.Size, bound: float) -> Tensor:
         # Drawn where the generator is, so that a seed means the same on every device.
@@ -215,6 +219,9 @@ def start_afresh(network: Network, generator: torch.Generator, *, head: float) -
         bound = 1.0 / math.sqrt(network.weight_hh.shape[1])
         for name, parameter in network.named_parameters():
             parameter.copy_(drawn(parameter.shape, bound * (head if name.startswith("head") else 1.0)))
+        # Attention that is negative everywhere is zero after relu, and has no gradient that would ever change it.
+        if network.attention is not None and isinstance(inputs, Prefixes) and not network.summary(inputs).any():
+            network.attention.weight.neg_()
 
 
 def num_parameters(network: nn.Module) -> int:

@@ -76,7 +76,7 @@ class TrainedNetwork:
 
     def restart(self, fit_number: int) -> None:
         """Forget everything learnt."""
-        start_afresh(self.network, self.generator(fit_number), head=self._head)
+        start_afresh(self.network, self.generator(fit_number), self._inputs, head=self._head)
         self.forget_optimiser()
 
     def forget_optimiser(self) -> None:

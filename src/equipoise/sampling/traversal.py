@@ -108,7 +108,8 @@ def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_lengt
 
 
 @inlined
-def _draw_deal(deal_range: Int64, deal_cumulative: Float, subgame: int, dice: UInt64, tape: Float) -> int:
+def draw_deal(deal_range: Int64, deal_cumulative: Float, subgame: int, dice: UInt64, tape: Float) -> int:
+    """Return a deal of a subgame, by the deals' probabilities."""
     start, end = deal_range[subgame, 0], deal_range[subgame, 1]
     if deal_range[subgame, 2]:
         return int(start + choose_index(dice, tape, end - start))
@@ -131,7 +132,7 @@ def _following(continuation: Int32, stage: int, payoff: float) -> int:
 
 
 @inlined
-def _payoff(
+def payoff_at(
     nodes: Int32, amounts: Float, matrices: Float, deals: Int32, deal_width: np.uint64, node: np.uint64, deal: np.uint64
 ) -> float:
     """Return the payoff to player 0 at a terminal node."""
@@ -169,11 +170,11 @@ def _probe(
             nodes[row + CHILDREN],
         )
         if kind == TERMINAL:
-            payoff = _payoff(nodes, amounts, matrices, deals, deal_width, node, deal)
+            payoff = payoff_at(nodes, amounts, matrices, deals, deal_width, node, deal)
             following = _following(continuation, stage, payoff)
             if following >= 0:
                 node = U(roots[following])
-                deal = U(_draw_deal(deal_range, deal_cumulative, following, dice, tape))
+                deal = U(draw_deal(deal_range, deal_cumulative, following, dice, tape))
             else:
                 rolling = False
         elif kind == CHANCE:
@@ -233,7 +234,7 @@ def descend(
     begin, buffered, unlisted = U(ends[0]), U(ends[1]), 0
     dealt = probability.size == 0  # then a node of chance has one child, and needs no place in the list
     chained = continuation.shape[0] > 1
-    deal = U(_draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
+    deal = U(draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
     end = _append(ints, floats, begin, U(roots[subgame]), -1, deal, -1, 1.0, 1.0, 1.0)
     at = begin
     while at < end:
@@ -298,7 +299,7 @@ def descend(
                         own = own_reach * buffer[start + action]
                         end = _append(ints, floats, end, child, at, deal, slot, weight, reach * inclusion, own)
                     elif walked and not chained:  # a leaf needs no place in the list
-                        payoff = _payoff(nodes, amounts, matrices, deals, deal_width, child, deal)
+                        payoff = payoff_at(nodes, amounts, matrices, deals, deal_width, child, deal)
                         buffer[slot] = weight * sign * payoff
                         unlisted += 1
                     elif walked or probe:  # what follows the end of a round, or an action that was left out
@@ -318,7 +319,7 @@ def descend(
                 payoff = _probe(tree, deal_width, scores, fallback, following, deal, dice, tape, ends, buffer, buffered)
                 floats[numbers + VALUE] = sign * payoff
             else:
-                floats[numbers + VALUE] = sign * _payoff(nodes, amounts, matrices, deals, deal_width, following, deal)
+                floats[numbers + VALUE] = sign * payoff_at(nodes, amounts, matrices, deals, deal_width, following, deal)
                 unlisted += 1
         at += U(1)
     ends[0], ends[1] = end, buffered

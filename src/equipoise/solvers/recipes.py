@@ -1,5 +1,6 @@
 """Recipes: the algorithms by the names people know, and how to make each from its parameters."""
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
@@ -181,9 +182,10 @@ def _neural(maker: str, **options: bool) -> Callable[[Setup, dict[str, Any]], So
             raise EquipoiseError(
                 "this algorithm needs PyTorch; install it by: pip install 'equipoise[neural]'"
             ) from None
-        from equipoise.solvers import neural
-
-        made: Solver = getattr(neural, maker)(setup, parameters, **options)
+        module = importlib.import_module(
+            "equipoise.solvers.nfsp" if maker == "make_nfsp" else "equipoise.solvers.neural"
+        )
+        made: Solver = getattr(module, maker)(setup, parameters, **options)
         return made
 
     return make
@@ -340,6 +342,31 @@ RECIPES: dict[str, Recipe] = {
             parameters={**_DEEP, "snapshot_megabytes": 256},
             make=_neural("make_deep_cfr", snapshots=True),
             presets=_DEEP_AS_PUBLISHED,
+        ),
+        Recipe(
+            name="nfsp",
+            about="neural fictitious self-play: Q-learning responds to averages, supervised learning averages",
+            paper="Heinrich and Silver 2016",
+            parameters={
+                "episodes": 2048,
+                "anticipatory": 0.1,
+                "epsilon": 1.0,
+                "epsilon_floor": 0.0,
+                "cards": "ranks",
+                "network": "mlp",
+                "width": 64,
+                "layers": 2,
+                "q_capacity": 2_000_000,
+                "recent": 0.05,
+                "target_every": 5,
+                "q_steps": 2,
+                "rate": 5e-3,
+                "capacity": 2_000_000,
+                "policy_steps": 2,
+                "policy_rate": 5e-3,
+                "minibatch": 2048,
+            },
+            make=_neural("make_nfsp"),
         ),
     )
 }
