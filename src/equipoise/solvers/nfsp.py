@@ -32,6 +32,7 @@ import torch
 from equipoise.compiled import kernel, uncounted
 from equipoise.errors import EquipoiseError
 from equipoise.games import CHANCE, TERMINAL
+from equipoise.games.bluff import Bluff
 from equipoise.networks.fitting import Examples, Fitting
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
@@ -262,11 +263,6 @@ class NFSP:
         seed: int,
         device: torch.device,
     ) -> None:
-        if game.tree.continuation.shape[0] > 1:
-            raise EquipoiseError(
-                f"nfsp cannot play {game.source.game.name}: its rounds are solved as games of their own, "
-                f"and an episode would have to go through all of them"
-            )
         self.form = tables.form
         self.tables = tables
         self.iteration = 0
@@ -467,6 +463,11 @@ class NFSP:
 
 def make_nfsp(setup: Setup, parameters: dict[str, Any]) -> NFSP:
     """Return NFSP."""
+    if isinstance(setup.game, Bluff) and len(setup.game.rounds()) > 1:
+        raise EquipoiseError(
+            f"nfsp cannot play {setup.game.name}: its rounds are solved as games of their own, and an episode would "
+            f"have to go through all of them"
+        )
     prepared = Prepared(setup, parameters["cards"])
     # Averages move ever more slowly, and steps that shrink with them leave less noise in what is learnt.
     common: dict[str, Any] = {

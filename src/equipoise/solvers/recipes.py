@@ -88,7 +88,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "fallback": ("best", "uniform"),
     "targets": ("minibatch", "aggregated"),
 }
-_AT_LEAST_ONE = ("batch", "k", "width", "layers", "steps", "traversals", "minibatch", "capacity", "strategy_every")
+_AT_LEAST_ONE = (
+    *("batch", "k", "width", "layers", "steps", "traversals", "minibatch", "capacity", "strategy_every"),
+    *("episodes", "q_capacity", "target_every", "q_steps", "policy_steps"),
+)
 
 
 def _converted(recipe: str, name: str, value: object, default: object) -> object:

@@ -1,0 +1,326 @@
+"""A solver with stores is the tabular one: bit for bit with tables, and with networks that remember all they are told.
+
+A network that could fit anything would make Double Neural CFR a tabular algorithm. Here is one: it remembers targets.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from equipoise.networks.fitting import Fitted, Fitting
+from equipoise.networks.infosets import infosets_of
+from equipoise.networks.modules import FeedForward
+from equipoise.regret.matching import UNIFORM
+from equipoise.sampling.gather import Gatherer
+from equipoise.sampling.schemes import External, Robust
+from equipoise.sampling.tree import chance_reach
+from equipoise.solvers.sampled import SampledCFR
+from equipoise.solvers.setup import SAMPLED_RULES
+from equipoise.solvers.stored import StoredCFR, TableMap
+from equipoise.stores import networks
+from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
+from equipoise.stores.sums import TableRegrets, TableStrategy
+from equipoise.trees.best_response import Evaluator
+from tests.naive.sampling import exact_expectations
+from tests.naive.values import uniform_policy
+from tests.samples import prepared
+
+SEED = 11
+CPU = torch.device("cpu")
+LASTING = ["cfr", "cfr_plus", "cfr_plus_quadratic", "linear"]  # sums stay as they are where nothing is new
+every_rule = pytest.mark.parametrize("rule", [*LASTING, "discounted"])
+lasting_rule = pytest.mark.parametrize("rule", LASTING)
+every_order = pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
+every_scheme = pytest.mark.parametrize("scheme", [External(), Robust(k=2)], ids=["external", "robust"])
+every_game = pytest.mark.parametrize("text", ["kuhn_poker", "leduc_poker"])
+
+
+def stored(game, rule, scheme, batch, updates, averaging, regrets=None, strategies=None):
+    """Return a solver with stores, tables unless others are given."""
+    tables = TableMap(game.form)
+    gatherer = Gatherer(
+        game.sampled,
+        scheme,
+        batch=batch,
+        averaging="stochastic" if averaging == "exact" else averaging,
+        fallback=UNIFORM,
+        seed=SEED,
+        threads=1,
+    )
+    return StoredCFR(
+        tables,
+        gatherer,
+        regrets or TableRegrets(tables.size, SAMPLED_RULES[rule]),
+        strategies or TableStrategy(tables.size, SAMPLED_RULES[rule]),
+        updates=updates,
+        averaging=averaging,
+    )
+
+
+def assert_same_average(one, two, tolerance):
+    for first, second in zip(one.average_strategy(), two.average_strategy(), strict=True):
+        np.testing.assert_allclose(first, second, rtol=0.0, atol=tolerance)
+
+
+@every_game
+@every_rule
+@every_order
+@every_scheme
+@pytest.mark.parametrize("batch", [1, 50])
+def test_with_tables_it_is_the_sampled_solver(text, rule, updates, scheme, batch):
+    assert_like_sampled(prepared(text, "public"), rule, updates, scheme, batch, "stochastic")
+
+
+@every_rule
+@every_order
+def test_with_tables_it_is_the_sampled_solver_with_own_reach_too(rule, updates):
+    assert_like_sampled(prepared("leduc_poker", "public"), rule, updates, Robust(k=2), 50, "own_reach")
+
+
+def assert_like_sampled(game, rule, updates, scheme, batch, averaging):
+    plain = SampledCFR(
+        game.form,
+        game.sampled,
+        scheme,
+        SAMPLED_RULES[rule],
+        batch=batch,
+        updates=updates,
+        averaging=averaging,
+        seed=SEED,
+    )
+    solver = stored(game, rule, scheme, batch, updates, averaging)
+    plain.run(30)
+    solver.run(30)
+    assert np.any(plain.regret_sum != 0.0)
+    np.testing.assert_array_equal(solver.regrets.scores(), plain.regret_sum)
+    assert solver.nodes_touched == plain.nodes_touched
+    # A batch's strategies are summed before they are weighted: the same numbers but for rounding, which feeds nothing.
+    np.testing.assert_allclose(solver.strategies.average(), plain.strategy_sum, rtol=1e-12, atol=1e-12)
+    assert_same_average(solver, plain, 1e-12)
+    if batch == 1 and isinstance(scheme, External):
+        np.testing.assert_array_equal(solver.strategies.average(), plain.strategy_sum)
+    uniform = [np.ones(plex.num_sequences) / 2 for plex in game.form.treeplexes]
+    assert any(np.abs(own - half).max() > 0.3 for own, half in zip(plain.average_strategy(), uniform, strict=True))
+
+
+def test_where_a_run_is_cut_makes_no_difference():
+    game = prepared("leduc_poker", "public")
+    whole, cut = (stored(game, "cfr_plus", External(), 20, "alternating", "exact") for _ in range(2))
+    whole.run(20)
+    for part in (1, 7, 12):
+        cut.run(part)
+    for name, array in whole.state().items():
+        np.testing.assert_array_equal(array, cut.state()[name], err_msg=name)
+
+
+@every_game
+@pytest.mark.parametrize("tree", ["public", "histories"])
+def test_chances_reach_is_the_sum_over_an_infosets_histories(text, tree):
+    game = prepared(text, tree)
+    reach = game.policy(chance_reach(game.sampled, game.form))
+    for traverser in range(2):
+        naive = exact_expectations(game.game, uniform_policy(game.game), traverser, lambda names, _: [1.0] * len(names))
+        for key, expected in naive.chance.items():
+            np.testing.assert_allclose(reach[key], expected, rtol=1e-12)
+    assert len(set(np.round(np.concatenate(list(reach.values())), 12))) == (1 if text == "kuhn_poker" else 2)
+
+
+@every_game
+def test_own_reach_is_the_product_of_own_probabilities(text):
+    game = prepared(text, "public")
+    policy = game.matched(game.random_regrets(1))
+    reach = game.policy(TableMap(game.form).own_reach(game.table(policy)))
+    for traverser in range(2):
+        naive = exact_expectations(game.game, policy, traverser, lambda names, _: [1.0] * len(names))
+        for key, expected in naive.own_reach.items():
+            np.testing.assert_allclose(reach[key], expected, atol=1e-12)
+
+
+class Remembered:
+    """A network that remembers its targets, in place of a trained one."""
+
+    def __init__(self, infosets, players, architecture, *, head, seed, device):
+        self.players = players
+        self.rows = slice(infosets.rows_of(players[0]).start, infosets.rows_of(players[-1]).stop)
+        self.legal = infosets.legal[self.rows]
+        self.outputs = np.zeros(self.legal.shape)
+        self.network = SimpleNamespace(scale_outputs=self._scale)
+        self.fitted = None
+        self.num_parameters = self.outputs.size
+        self.fits = 0
+
+    def _scale(self, factor):
+        self.outputs *= factor
+
+    def forget_optimiser(self):
+        pass
+
+    def fit_to(self, target, weight, fitting, fit_number):
+        assert target.shape == weight.shape == self.outputs.shape
+        assert np.all(weight >= 0.0)
+        assert np.all(weight[~self.legal] == 0.0)
+        if fitting.loss == "cross_entropy":  # then outputs are logits
+            np.testing.assert_allclose(target[weight.any(axis=1)].sum(axis=1), 1.0, atol=1e-12)
+            with np.errstate(divide="ignore"):
+                target = np.log(target)
+        self.outputs[weight > 0.0] = target[weight > 0.0]
+        self.fits += 1
+        self.fitted = Fitted(0.0, 1, 0.0)
+        return self.fitted
+
+    def read(self):
+        return self.outputs.copy()
+
+    def state(self):
+        return {"outputs": self.outputs}
+
+    def restore(self, state):
+        self.outputs = state["outputs"].copy()
+
+
+@pytest.fixture(autouse=True)
+def _networks_that_remember(monkeypatch):
+    monkeypatch.setattr(networks, "TrainedNetwork", Remembered)
+
+
+def config_of(loss="squared", **options):
+    return NetworkConfig(architecture=FeedForward(), fitting=Fitting(loss=loss), **options)
+
+
+def network_regrets(game, rule, cards="cards", **options):
+    rows = infosets_of(game.form, cards)
+    return NetworkRegrets(rows, config_of(**options), SAMPLED_RULES[rule], seed=0, device=CPU)
+
+
+def network_strategy(game, rule, kind, cards="cards", **options):
+    rows, tables = infosets_of(game.form, cards), TableMap(game.form)
+    config = config_of("cross_entropy" if kind == "average" else "squared", kind=kind, **options)
+    return NetworkStrategy(rows, config, SAMPLED_RULES[rule], tables.own_reach, seed=0, device=CPU)
+
+
+@every_game
+@lasting_rule
+@every_order
+@pytest.mark.parametrize("options", [{}, {"shared": True}, {"anchor": 0.0}, {"anchor_memory": 3}], ids=str)
+def test_regrets_in_a_network_that_remembers_are_those_of_a_table(text, rule, updates, options):
+    assert_like_regrets_in_a_table(prepared(text, "public"), rule, updates, options)
+
+
+@every_order
+def test_regrets_that_fade_do_so_in_a_network_as_in_a_table(updates):
+    assert_like_regrets_in_a_table(prepared("leduc_poker", "public"), "discounted", updates, {})
+
+
+def assert_like_regrets_in_a_table(game, rule, updates, options):
+    plain = stored(game, rule, Robust(k=2), 20, updates, "exact")
+    solver = stored(game, rule, Robust(k=2), 20, updates, "exact", network_regrets(game, rule, **options))
+    scales = set()
+    for _ in range(40):
+        plain.run(1)
+        solver.run(1)
+        np.testing.assert_array_equal(solver.regrets.scores(), plain.regrets.scores())
+        scales.update(solver.regrets.state()["scale"])
+    assert np.any(plain.regrets.scores() != 0.0)
+    np.testing.assert_array_equal(solver.strategies.average(), plain.strategies.average())
+    assert len(scales) > 1  # or the test would not have seen a scale change
+    assert all(np.log2(scale) == np.round(np.log2(scale)) for scale in scales)
+
+
+@every_game
+@lasting_rule
+@every_order
+@pytest.mark.parametrize("kind", ["average", "sum"])
+@pytest.mark.parametrize("options", [{"every": 1}, {"every": 10}, {"every": 10, "shared": True}], ids=str)
+def test_averages_in_a_network_that_remembers_are_those_of_a_table(text, rule, updates, kind, options):
+    assert_like_averages_in_a_table(prepared(text, "public"), rule, updates, kind, options)
+
+
+@every_order
+@pytest.mark.parametrize("kind", ["average", "sum"])
+def test_averages_that_fade_do_so_in_a_network_as_in_a_table(updates, kind):
+    assert_like_averages_in_a_table(prepared("leduc_poker", "public"), "discounted", updates, kind, {"every": 1})
+
+
+def assert_like_averages_in_a_table(game, rule, updates, kind, options):
+    plain = stored(game, rule, External(), 20, updates, "exact")
+    strategies = network_strategy(game, rule, kind, **options)
+    solver = stored(game, rule, External(), 20, updates, "exact", strategies=strategies)
+    for _ in range(3):
+        plain.run(10)
+        solver.run(10)
+        np.testing.assert_array_equal(solver.regrets.scores(), plain.regrets.scores())
+        assert_same_average(solver, plain, 1e-9)
+    assert strategies.networks[0].fits == (30 if options["every"] == 1 else 3 + 4)  # after 1, 2, 4, 8, too
+
+
+@pytest.mark.parametrize("kind", ["average", "sum"])
+@every_order
+def test_with_ranks_for_cards_it_converges(kind, updates):
+    game = prepared("leduc_poker", "public")
+    rule = "cfr_plus_quadratic"
+    regrets = network_regrets(game, rule, "ranks")
+    strategies = network_strategy(game, rule, kind, "ranks", every=20)
+    solver = stored(game, rule, External(), 500, updates, "exact", regrets, strategies)
+    evaluator = Evaluator(game.form)
+    before = evaluator.best_responses(solver.average_strategy()).exploitability
+    solver.run(60 if updates == "alternating" else 100)
+    after = evaluator.best_responses(solver.average_strategy()).exploitability
+    assert after < 0.1 < 1.0 < before
+
+
+@every_order
+def test_infosets_that_differ_in_suits_alone_are_played_alike(updates):
+    game = prepared("leduc_poker", "public")
+    rows = infosets_of(game.form, "ranks")
+    regrets = network_regrets(game, "cfr_plus", "ranks")
+    strategies = network_strategy(game, "cfr_plus", "average", "ranks", every=5)
+    solver = stored(game, "cfr_plus", External(), 50, updates, "exact", regrets, strategies)
+    solver.run(10)
+    average = solver.tables.from_form(solver.average_strategy())
+    places = rows.entry_row * rows.num_columns + rows.entry_column
+    for table in (regrets.scores(), average):
+        order = np.argsort(places, kind="stable")
+        same = np.diff(places[order]) == 0
+        assert np.abs(np.diff(table[order])[same]).max() < 1e-12
+        assert np.abs(np.diff(table[order])[~same]).max() > 0.1
+
+
+@pytest.mark.parametrize("kind", ["average", "sum"])
+@every_order
+def test_a_restored_solver_goes_on_as_if_nothing_had_happened(kind, updates):
+    game = prepared("leduc_poker", "public")
+
+    def made():
+        stores = network_regrets(game, "cfr_plus"), network_strategy(game, "cfr_plus", kind, every=10)
+        return stored(game, "cfr_plus", External(), 20, updates, "exact", *stores)
+
+    first, second = made(), made()
+    first.run(17)
+    saved = {name: array.copy() for name, array in first.state().items()}
+    first.run(8)
+    second.run(3)
+    second.restore(17, saved)
+    second.run(8)
+    for name, array in first.state().items():
+        np.testing.assert_array_equal(array, second.state()[name], err_msg=name)
+    assert second.iteration == 25
+
+
+@every_game
+@pytest.mark.parametrize("kind", ["average", "sum"])
+def test_networks_that_remember_take_over_what_tables_had(text, kind):
+    game = prepared(text, "public")
+    source = stored(game, "cfr_plus", External(), 50, "alternating", "exact")
+    source.run(20)
+    stores = network_regrets(game, "cfr_plus"), network_strategy(game, "cfr_plus", kind, every=5)
+    solver = stored(game, "cfr_plus", External(), 50, "alternating", "exact", *stores)
+    solver.start_from(*source.sums(), 20)
+    assert solver.iteration == 20
+    np.testing.assert_array_equal(solver.regrets.scores(), source.regrets.scores())
+    assert_same_average(solver, source, 1e-9)
+    source.run(10)
+    solver.run(10)
+    np.testing.assert_array_equal(solver.regrets.scores(), source.regrets.scores())
+    assert_same_average(solver, source, 1e-9)
