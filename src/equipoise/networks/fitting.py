@@ -106,7 +106,8 @@ def fit(
 ) -> Fitted:
     """Fit a network to examples, or to what a function draws for each step. ``fit_number`` counts from 1."""
     started = time.perf_counter()
-    epochs = epochs or (fitting.first_epochs if fit_number == 1 else fitting.epochs)
+    if epochs is None:
+        epochs = fitting.first_epochs if fit_number == 1 else fitting.epochs
     rate = fitting.rate
     if fitting.slower_power > 0.0:
         rate *= min(1.0, fitting.slower_after / fit_number) ** fitting.slower_power
@@ -120,6 +121,7 @@ def fit(
         for group in optimiser.param_groups:
             group["lr"] = now
         losses = []
+        started_from = [parameter.detach().clone() for parameter in parameters] if schedule is not None else []
         for batch in _batches(examples, fitting.batch, generator):
             found: list[Tensor] = []
 
@@ -139,14 +141,17 @@ def fit(
         if schedule is not None:
             mean = float(torch.stack(losses).mean())
             if schedule.is_best(mean):
-                best = [parameter.detach().clone() for parameter in parameters]
+                # A loss is measured before its step: with one batch an epoch, where the epoch started is what it is of.
+                single = len(losses) == 1
+                best = started_from if single else [parameter.detach().clone() for parameter in parameters]
             if schedule.finished(mean):
                 break
     if best is not None:
         with torch.no_grad():
             for parameter, kept in zip(parameters, best, strict=True):
                 parameter.copy_(kept)
-    return Fitted(float(torch.stack(losses).mean()), steps, time.perf_counter() - started)
+    last = schedule.best if schedule is not None else float(torch.stack(losses).mean())
+    return Fitted(last, steps, time.perf_counter() - started)
 
 
 def _falling(fitting: Fitting, rate: float, share: float) -> float:
@@ -183,21 +188,22 @@ class _PlateauSchedule:
         self._plateau = plateau
         self._first_rate = rate
         self.rate = rate
-        self._best = math.inf
+        self.best = math.inf
         self._since_best = 0
         self._since_change = 0
 
     def is_best(self, loss: float) -> bool:
         """Take note of an epoch's loss; return whether it is the lowest so far."""
-        better = loss < self._best
+        better = loss < self.best
         self._since_best = 0 if better else self._since_best + 1
         self._since_change = 0 if better else self._since_change + 1
-        self._best = min(self._best, loss)
+        self.best = min(self.best, loss)
         if self._since_change > self._plateau.patience:
             self.rate = max(self.rate * self._plateau.factor, self._plateau.floor)
             self._since_change = 0
         if self._since_best > 0 and self._since_best % self._plateau.reset_after == 0:
             self.rate = self._first_rate  # out of a saddle point
+            self._since_change = 0
         return better
 
     def finished(self, loss: float) -> bool:

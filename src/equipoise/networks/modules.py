@@ -187,8 +187,15 @@ class RecurrentNetwork(nn.Module):
 Network = ResidualNetwork | RecurrentNetwork
 
 
-def make_network(infosets: Infosets, architecture: Architecture, generator: torch.Generator, *, head: float) -> Network:
-    """Return a network of a game's rows with fresh parameters; ``head`` scales those of the output layer.
+def make_network(
+    infosets: Infosets,
+    architecture: Architecture,
+    generator: torch.Generator,
+    *,
+    head: float,
+    rows: slice = slice(None),
+) -> Network:
+    """Return a network of some of a game's rows with fresh parameters; ``head`` scales those of the output layer.
 
     Feed-forward layers start as He et al. (2015) have it, with zero bias: with PyTorch's default start, Deep CFR's
     networks underfit for most of their few steps. Recurrent cells start as PyTorch's.
@@ -198,7 +205,7 @@ def make_network(infosets: Infosets, architecture: Architecture, generator: torc
         network = ResidualNetwork(infosets.flat.shape[1], infosets.num_columns, architecture)
     else:
         network = RecurrentNetwork(infosets.trie.cells.shape[1], infosets.num_columns, architecture)
-    start_afresh(network, generator, inputs_of(infosets, network, slice(None), torch.device("cpu")), head=head)
+    start_afresh(network, generator, inputs_of(infosets, network, rows, torch.device("cpu")), head=head)
     return network
 
 

@@ -43,7 +43,7 @@ class TrainedNetwork:
         self._head = head
         self._seed = seed
         self.device = device
-        self.network = make_network(infosets, architecture, self.generator(0), head=head).to(device)
+        self.network = make_network(infosets, architecture, self.generator(0), head=head, rows=self.rows).to(device)
         self._optimiser = make_optimiser(self.network)
         self._inputs = inputs_of(infosets, self.network, self.rows, device)
         self.fitted: Fitted | None = None
@@ -136,6 +136,8 @@ class TrainedNetwork:
     def state(self) -> State:
         """Return parameters and the optimiser's memory."""
         arrays: State = {}
+        if self.fitted is not None:
+            arrays["fitted"] = np.array([self.fitted.loss, self.fitted.steps])
         for name, parameter in self.network.named_parameters():
             arrays[name] = parameter.detach().cpu().numpy().copy()
             for key, value in self._optimiser.state.get(parameter, {}).items():
@@ -145,6 +147,8 @@ class TrainedNetwork:
     def restore(self, state: State) -> None:
         """Continue from saved parameters."""
         self.forget_optimiser()
+        if "fitted" in state:
+            self.fitted = Fitted(float(state["fitted"][0]), int(state["fitted"][1]), 0.0)
         with torch.no_grad():
             for name, parameter in self.network.named_parameters():
                 parameter.copy_(torch.from_numpy(state[name]))

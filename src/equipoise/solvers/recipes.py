@@ -91,6 +91,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _AT_LEAST_ONE = (
     *("batch", "k", "width", "layers", "steps", "traversals", "minibatch", "capacity", "strategy_every"),
     *("episodes", "q_capacity", "target_every", "q_steps", "policy_steps"),
+    *("fresh_steps", "strategy_steps", "strategy_width"),
 )
 
 

@@ -6,7 +6,7 @@ One iteration, for each player in turn or for both at once (DN19 Algorithm 1):
 2. b traversals at that strategy, by the scheme; their regrets are summed by infoset and divided by b;
 3. the regret store absorbs these increments, the strategy store the strategies.
 
-With two tables this is `SampledCFR`, bit for bit.
+With two tables this is `SampledCFR`: the same regrets bit for bit, and averages up to rounding.
 """
 
 from typing import Literal, Protocol
@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from equipoise.compiled import inlined, kernel
+from equipoise.errors import EquipoiseError
 from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.gather import Sums
 from equipoise.stores.sums import Found, RegretStore, State, StrategyStore, joined, part_of
@@ -139,6 +140,7 @@ class StoredCFR:
                     averaged=self._averaged(players),
                     strategy=strategy,
                     visits=sums.visits if self._averaging != "exact" else self._exact_visits(players, strategy),
+                    entries=(slice(0, self.tables.split), slice(self.tables.split, self.tables.size)),
                 )
                 self.regrets.absorb(found)
                 self.strategies.absorb(found)
@@ -156,6 +158,10 @@ class StoredCFR:
 
     def sums(self) -> tuple[Float, Pair]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""
+        if not self.regrets.has_sums:
+            raise EquipoiseError(
+                "a run of Deep CFR has mean advantages, not sums of regrets: nothing can start from it"
+            )
         return self.regrets.scores(), self.average_strategy()
 
     def start_from(self, regret_sum: Float, average: Pair, iteration: int) -> None:

@@ -325,6 +325,8 @@ NOTHING = Sums(np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
 class MemoryRegrets:
     """Deep CFR's advantage networks, one a player. Scores are mean advantages, whose scale regret matching ignores."""
 
+    has_sums = False
+
     def __init__(
         self, infosets: Infosets, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
     ) -> None:

@@ -62,6 +62,8 @@ def make_networks(
 class NetworkRegrets:
     """The RegretSumNetwork."""
 
+    has_sums = True
+
     def __init__(
         self, infosets: Infosets, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
     ) -> None:
@@ -94,7 +96,10 @@ class NetworkRegrets:
         for number, network in enumerate(self.networks):
             if set(network.players) & set(found.players):
                 increment = infosets.to_rows(found.regret, network.players)
-                self._fit(number, increment, observed[network.rows], rule, found.iteration)
+                updated = np.concatenate(
+                    [np.full(infosets.num_rows[player], player in found.players) for player in network.players]
+                )
+                self._fit(number, increment, observed[network.rows], updated, rule, found.iteration)
         self._read()
         mine = np.concatenate([np.arange(len(observed))[infosets.rows_of(player)] for player in found.players])
         self._observed_share = float(observed[mine].mean())
@@ -103,12 +108,12 @@ class NetworkRegrets:
         size = _rms(before[mine][infosets.legal[mine]])
         self._drift = moved / size if size > 0.0 else 0.0
 
-    def _fit(self, number: int, increment: Float, seen: Bool, rule: Float, iteration: int) -> None:
+    def _fit(self, number: int, increment: Float, seen: Bool, updated: Bool, rule: Float, iteration: int) -> None:
         """Fit one network to its own predictions, updated by the rule where infosets were seen (DN19 Eq. 7, 14)."""
         network, config = self.networks[number], self._config
         before = np.maximum(self._outputs[network.rows], rule[3])  # what was clipped is not negative
         target = update_all(before.ravel(), increment.ravel(), rule).reshape(before.shape)
-        target[~seen] = before[~seen]
+        target[~updated] = before[~updated]  # a shared network holds the other player's regrets too
         self._choose_scale(number, target[seen][network.legal[seen]], iteration)
         anchor = np.full(len(seen), config.anchor)
         if config.anchor_memory:
@@ -199,7 +204,7 @@ class NetworkStrategy:
         self._reach = reach
         self.networks = make_networks(infosets, config, seed=seed, device=device)
         self._pending = np.zeros(len(infosets.entry_row))  # sums since the last fit
-        self._weight = np.zeros(2)  # of the iterations that the network stands for, and of those since
+        self._weight = np.zeros((2, 2))  # of the iterations that the network stands for, and of those since; by player
         self._drift = 0.0
         self._read()
 
@@ -214,9 +219,12 @@ class NetworkStrategy:
         return positive
 
     def absorb(self, found: Found) -> None:
-        weight = coefficient_table(self._rule, found.iteration, 1)[0][6]
-        self._pending += weight * found.visits
-        self._weight[1] += weight * len(found.averaged) / 2
+        rule = coefficient_table(self._rule, found.iteration, 1)[0]
+        for player in found.averaged:
+            own = found.entries[player]
+            self._pending[own] = rule[5] * self._pending[own] + rule[6] * found.visits[own]
+            self._weight[:, player] *= rule[5]
+            self._weight[1, player] += rule[6]
         complete = 1 in found.players
         every = self._config.every
         early = found.iteration < every and found.iteration.bit_count() == 1  # 1, 2, 4, ...
@@ -224,13 +232,15 @@ class NetworkStrategy:
             self._fit(found.iteration, self._config.fitting)
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
-        self._weight[:] = 0.0, weight_until(self._rule, iteration)
-        self._pending = self._weight[1] * reach * average
+        whole = weight_until(self._rule, iteration)
+        self._weight[0], self._weight[1] = 0.0, whole
+        self._pending = whole * reach * average
         self._fit(1, cloning(self._config.fitting))
 
     def _fit(self, fit_number: int, fitting: Fitting) -> None:
         infosets, config = self._infosets, self._config
-        before, after = self._weight[0], self._weight.sum()
+        sizes = infosets.table_sizes
+        before, after = np.repeat(self._weight[0], sizes), np.repeat(self._weight.sum(axis=0), sizes)
         if config.kind == "average":
             sums = before * self._reach(self._table) * self._table + self._pending
         else:  # DN19 Eq. 8, over the weight so far
@@ -251,7 +261,7 @@ class NetworkStrategy:
             if not config.fitting.keep_optimiser:
                 network.forget_optimiser()
             network.fit_to(target, weight, fitting, fit_number)
-        self._weight[:] = after, 0.0
+        self._weight[0], self._weight[1] = self._weight.sum(axis=0), 0.0
         self._pending[:] = 0.0
         table = self._table
         self._read()

@@ -32,10 +32,13 @@ class Found(NamedTuple):
     averaged: tuple[int, ...]  # whose strategies are to be averaged
     strategy: Float  # [entries] the current strategy
     visits: Float  # [entries] what the average grows by: strategy x reach, sampled or exact
+    entries: tuple[slice, slice]  # each player's part of a table
 
 
 class RegretStore(Protocol):
     """Regrets by infoset."""
+
+    has_sums: bool  # whether scores are sums that another solver can go on from
 
     def scores(self) -> Float:
         """Return the regrets of all entries, or numbers proportional to them in each infoset."""
@@ -80,7 +83,10 @@ class StrategyStore(Protocol):
 
 def weight_until(rule: Rule, iteration: int) -> float:
     """Return the weight of all iterations so far in the average."""
-    return float(coefficient_table(rule, 1, iteration)[:, 6].sum())
+    weight = 0.0
+    for row in coefficient_table(rule, 1, iteration):
+        weight = row[5] * weight + row[6]
+    return float(weight)
 
 
 @kernel
@@ -95,6 +101,8 @@ def update_all(old: Float, increment: Float, rule: Float) -> Float:
 class TableRegrets:
     """One number an entry."""
 
+    has_sums = True
+
     def __init__(self, size: int, rule: Rule) -> None:
         self._sum = np.zeros(size)
         self._rule = rule
@@ -103,8 +111,13 @@ class TableRegrets:
         return self._sum
 
     def absorb(self, found: Found) -> None:
-        # Infosets that were not met have increment zero, and fade all the same under rules that make regrets fade.
-        self._sum = update_all(self._sum, found.regret, coefficient_table(self._rule, found.iteration, 1)[0])
+        rule = coefficient_table(self._rule, found.iteration, 1)[0]
+        new = self._sum.copy()
+        for player in found.players:
+            # Infosets that were not met have increment zero, and fade all the same under rules that make regrets fade.
+            own = found.entries[player]
+            new[own] = update_all(self._sum[own], found.regret[own], rule)
+        self._sum = new
 
     def start_from(self, regret_sum: Float, iteration: int) -> None:
         self._sum = regret_sum.copy()
@@ -131,7 +144,9 @@ class TableStrategy:
 
     def absorb(self, found: Found) -> None:
         rule = coefficient_table(self._rule, found.iteration, 1)[0]
-        self._sum = rule[5] * self._sum + rule[6] * found.visits
+        for player in found.averaged:
+            own = found.entries[player]
+            self._sum[own] = rule[5] * self._sum[own] + rule[6] * found.visits[own]
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
         self._sum = weight_until(self._rule, iteration) * reach * average

@@ -369,6 +369,14 @@ def test_a_seed_says_all(trained, architecture):
     assert np.mean(found[0] != found[2]) > 0.9  # biases of cells that never fire stay zero
 
 
+@pytest.mark.parametrize("network", [name for name in NETWORKS if "attention" in name])
+@pytest.mark.parametrize("player", [0, 1])
+def test_every_seed_starts_a_network_that_can_learn_its_own_players_rows(trained, network, player):
+    seeds = range(80)
+    dead = [seed for seed in seeds if not trained(architecture_of(network, 16, 2), seed, (player,)).read().any()]
+    assert dead == []
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_fit_comes_near_its_targets(trained, architecture):
     network = trained(architecture)
