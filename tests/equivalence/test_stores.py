@@ -18,11 +18,12 @@ from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import chance_reach
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES
-from equipoise.solvers.stored import StoredCFR, TableMap
+from equipoise.solvers.stored import StoredCFR
 from equipoise.stores import networks
 from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
 from equipoise.stores.sums import TableRegrets, TableStrategy
 from equipoise.trees.best_response import Evaluator
+from equipoise.trees.tables import TableMap
 from tests.naive.sampling import exact_expectations
 from tests.naive.values import uniform_policy
 from tests.samples import prepared

@@ -45,9 +45,10 @@ from equipoise.games import load_game
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
-from equipoise.solvers.stored import Pair, StoredCFR, match_table
+from equipoise.solvers.stored import StoredCFR, match_table
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import compile_game
+from equipoise.trees.tables import Pair
 
 DEEP, DOUBLE = "deep-cfr", "dncfr"
 LEDUC, NL_LEDUC = "leduc_poker", "nl_leduc(stack=5)"

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -116,27 +117,25 @@ def fit(
     steps = 0
     losses: list[Tensor] = []
     parameters = list(network.parameters())
+
+    def gradient_of(batch: Examples, outputs: Tensor) -> Tensor:
+        loss, gradient = loss_and_gradient(fitting.loss, outputs, batch.target, batch.weight)
+        losses.append(loss)
+        return gradient
+
     for epoch in range(epochs):
         now = schedule.rate if schedule is not None else _falling(fitting, rate, epoch / max(1, epochs - 1))
         for group in optimiser.param_groups:
             group["lr"] = now
-        losses = []
+        losses.clear()
         started_from = [parameter.detach().clone() for parameter in parameters] if schedule is not None else []
         for batch in _batches(examples, fitting.batch, generator):
-            found: list[Tensor] = []
-
-            def gradient_of(outputs: Tensor, batch: Examples = batch, found: list[Tensor] = found) -> Tensor:
-                loss, gradient = loss_and_gradient(fitting.loss, outputs, batch.target, batch.weight)
-                found.append(loss)
-                return gradient
-
-            network.backpropagate(batch.inputs, gradient_of)  # type: ignore[arg-type]
+            network.backpropagate(batch.inputs, partial(gradient_of, batch))  # type: ignore[arg-type]
             if fitting.clip_value > 0.0:
                 torch.nn.utils.clip_grad_value_(parameters, fitting.clip_value)
             if fitting.clip_norm > 0.0:
                 torch.nn.utils.clip_grad_norm_(parameters, fitting.clip_norm)
             optimiser.step()
-            losses.extend(found)
             steps += 1
         if schedule is not None:
             mean = float(torch.stack(losses).mean())

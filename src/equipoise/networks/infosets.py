@@ -75,6 +75,11 @@ class Infosets:
         first = self.table_sizes[0]
         return slice(0, first) if player == 0 else slice(first, first + self.table_sizes[1])
 
+    def to_table(self, outputs: Float) -> Float:
+        """Return the outputs of all rows as a table."""
+        table: Float = outputs[self.entry_row, self.entry_column]
+        return table
+
     def to_rows(self, table: Float, players: tuple[int, ...]) -> Float:
         """Return some players' part of a table, summed by row (of these players, in order) and column."""
         rows = slice(self.rows_of(players[0]).start, self.rows_of(players[-1]).stop)

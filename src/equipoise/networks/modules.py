@@ -64,7 +64,7 @@ class ResidualNetwork(nn.Module):
     + b_k), output W h + b. All parameters are one vector.
 
     Networks this small spend their time in calls, not in arithmetic. One tensor of parameters, and a backward pass that
-    is written out instead of recorded, make a step of fitting three times as fast as layers and autograd do.
+    is written out instead of recorded, make a step of fitting about twice as fast as layers and autograd do.
     """
 
     def __init__(self, inputs: int, outputs: int, architecture: FeedForward) -> None:
@@ -205,12 +205,14 @@ def make_network(
         network = ResidualNetwork(infosets.flat.shape[1], infosets.num_columns, architecture)
     else:
         network = RecurrentNetwork(infosets.trie.cells.shape[1], infosets.num_columns, architecture)
-    start_afresh(network, generator, inputs_of(infosets, network, rows, torch.device("cpu")), head=head)
+    attends = isinstance(network, RecurrentNetwork) and network.attention is not None
+    inputs = inputs_of(infosets, network, rows, torch.device("cpu")) if attends else None
+    start_afresh(network, generator, inputs, head=head)
     return network
 
 
-def start_afresh(network: Network, generator: torch.Generator, inputs: Inputs, *, head: float) -> None:
-    """Draw new parameters for a network of some inputs."""
+def start_afresh(network: Network, generator: torch.Generator, inputs: Inputs | None, *, head: float) -> None:
+    """Draw new parameters. Attention needs to see some inputs, to start alive."""
 
     def drawn(shape: torch.Size, bound: float) -> Tensor:
         # Drawn where the generator is, so that a seed means the same on every device.

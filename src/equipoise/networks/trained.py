@@ -85,6 +85,8 @@ class TrainedNetwork:
 
     def fit(self, examples: Drawn, fitting: Fitting, fit_number: int, epochs: int | None = None) -> Fitted:
         """Fit the network, and remember what the fit came to. ``examples`` may be a function that draws a batch."""
+        if not fitting.keep_optimiser:
+            self.forget_optimiser()
         self.fitted = fit(
             self.network,
             self._optimiser,

@@ -105,6 +105,12 @@ def gather(
 GATHER = kernel_pair(gather)
 
 
+def shares(batch: int, threads: int) -> tuple[int, int]:
+    """Return how many threads pay for a batch, and how many traversals each makes between two merges."""
+    used = threads if batch >= 2 * threads else 1
+    return used, 1 if used == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // used))
+
+
 class Sums(NamedTuple):
     """What traversals found, by table entry."""
 
@@ -124,9 +130,8 @@ class Gatherer:
         self._seed = seed
         self._batch = batch
         self._fallback = fallback
-        self.threads = threads if batch >= 2 * threads else 1
+        self.threads, self._at_a_time = shares(batch, threads)
         self._averaging = OWN_REACH_AVERAGING if averaging == "own_reach" else STOCHASTIC
-        self._at_a_time = 1 if self.threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // self.threads))
         size = sum(game.table_sizes)
         self._marks = np.zeros(size, np.int64)
         self._touched = np.zeros((self.threads, 1 + 2 * size), np.int64)

@@ -20,6 +20,7 @@ from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Treeplex, normalised, plan_block, write_plan
 
 Pair = tuple[Float, Float]
@@ -191,11 +192,8 @@ class FullWidthCFR:
 
     def sums(self) -> tuple[Float, tuple[Float, Float]]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""
-        tables = [
-            regrets[plex.sequence_table()[0]]
-            for regrets, plex in zip(self.regret_sum, self.form.treeplexes, strict=True)
-        ]
-        return np.concatenate(tables), self.average_strategy()
+        first, second = self.regret_sum
+        return TableMap(self.form).from_form((first, second)), self.average_strategy()
 
     def average_strategy(self) -> Pair:
         """Return the average strategy: the one that converges to equilibrium."""

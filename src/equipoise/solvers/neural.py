@@ -18,10 +18,11 @@ from equipoise.sampling.gather import Gatherer
 from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_for_sampling
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
-from equipoise.solvers.stored import StoredCFR, TableMap, match_table
+from equipoise.solvers.stored import StoredCFR, match_table
 from equipoise.stores.memories import MemoryConfig, MemoryRegrets, MemorySampler, MemoryStrategy, Snapshots
 from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
 from equipoise.stores.sums import RegretStore, StrategyStore, TableRegrets, TableStrategy
+from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float
 
 Parameters = dict[str, Any]

@@ -52,10 +52,10 @@ from equipoise.sampling.traversal import (
 from equipoise.sampling.tree import SampledGame, SampledTree
 from equipoise.solvers.neural import Prepared, architecture_of, largest_payoff
 from equipoise.solvers.setup import Setup
-from equipoise.solvers.stored import Pair, TableMap
 from equipoise.stores.memories import Memory
 from equipoise.stores.networks import fit_diagnostics, softmax
 from equipoise.stores.sums import Diagnostics, State, joined, part_of
+from equipoise.trees.tables import Pair, TableMap
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 U = np.uint64
@@ -329,7 +329,7 @@ class NFSP:
         self.nodes_touched += _play(
             self._game.tree,
             U(self._game.deal_width),
-            self._values[self._infosets.entry_row, self._infosets.entry_column],
+            self._infosets.to_table(self._values),
             self._table(),
             self.epsilon,
             config.anticipatory,
@@ -413,7 +413,7 @@ class NFSP:
         return best
 
     def _table(self) -> Float:
-        return self._strategies[self._infosets.entry_row, self._infosets.entry_column]
+        return self._infosets.to_table(self._strategies)
 
     def average_strategy(self) -> Pair:
         """Return the average policy networks' strategy in the form's order."""

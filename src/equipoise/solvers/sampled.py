@@ -21,7 +21,7 @@ from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.dice import start_stream
-from equipoise.sampling.gather import GATHER, TRAVERSALS_AT_ONCE, gather
+from equipoise.sampling.gather import GATHER, gather, shares
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
@@ -37,9 +37,9 @@ from equipoise.sampling.traversal import (
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import Float, Int32, Int64, UInt64, normalised
+from equipoise.trees.tables import Pair, TableMap
+from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
-Pair = tuple[Float, Float]
 Form = SequenceForm | LargeForm
 
 
@@ -223,8 +223,7 @@ class SampledCFR:
         self._deal_width = game.deal_width
         self._alternating = updates == "alternating"
         self._averaging = STOCHASTIC if averaging == "stochastic" else OWN_REACH_AVERAGING
-        self.threads = threads if batch >= 2 * threads else 1
-        self._at_a_time = 1 if self.threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // self.threads))
+        self.threads, self._at_a_time = shares(batch, threads)
         size = sum(game.table_sizes)
         self._split = game.table_sizes[0]
         self.regret_sum = np.zeros(size)
@@ -275,13 +274,9 @@ class SampledCFR:
 
     def average_strategy(self) -> Pair:
         """Return the average strategy in the form's order; for a LargeForm, sums that are proportional to it."""
-        sums = self.strategy_sum[: self._split], self.strategy_sum[self._split :]
         if isinstance(self.form, LargeForm):
-            return sums
-        first, second = (np.ones(plex.num_sequences) for plex in self.form.treeplexes)
-        for weights, plex, own in zip((first, second), self.form.treeplexes, sums, strict=True):
-            weights[plex.sequence_table()[0]] = own
-        return normalised(self.form.treeplexes[0], first), normalised(self.form.treeplexes[1], second)
+            return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
+        return TableMap(self.form).to_form(self.strategy_sum)
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""

@@ -13,75 +13,25 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from equipoise.compiled import inlined, kernel
+from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.gather import Sums
 from equipoise.stores.sums import Found, RegretStore, State, StrategyStore, joined, part_of
-from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import Float, Int64, normalised, write_plan
+from equipoise.trees.tables import Pair, TableMap
+from equipoise.trees.treeplex import Float, Int64
 
 Averaging = Literal["stochastic", "own_reach", "exact"]
-Pair = tuple[Float, Float]
-
-
-@inlined
-def _match(scores: Float, first: Int64, fallback: int, strategy: Float) -> None:
-    for infoset in range(first.size - 1):
-        start = np.uint64(first[infoset])
-        match_infoset(scores, start, np.uint64(first[infoset + 1]) - start, fallback, strategy, start)
 
 
 @kernel
 def match_table(scores: Float, first: Int64, fallback: int) -> Float:
     """Return the strategy of a whole table by regret matching; infoset i has entries first[i] to first[i + 1]."""
     strategy = np.empty_like(scores)
-    _match(scores, first, fallback, strategy)
+    for infoset in range(first.size - 1):
+        start = np.uint64(first[infoset])
+        match_infoset(scores, start, np.uint64(first[infoset + 1]) - start, fallback, strategy, start)
     return strategy
-
-
-class TableMap:
-    """The way between tables (player 0's infosets, then player 1's) and a form's own order, and reach in tables."""
-
-    def __init__(self, form: SequenceForm) -> None:
-        self.form = form
-        tables = [plex.sequence_table() for plex in form.treeplexes]
-        self.sequences = [sequences for sequences, _ in tables]
-        self.split = len(self.sequences[0])
-        self.first = np.concatenate([tables[0][1], self.split + tables[1][1][1:]])
-        self._infoset = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
-
-    @property
-    def size(self) -> int:
-        """Return the number of entries."""
-        return int(self.first[-1])
-
-    def parts(self, table: Float) -> Pair:
-        """Return the two players' parts of a table."""
-        return table[: self.split], table[self.split :]
-
-    def to_form(self, table: Float) -> Pair:
-        """Return weights by entry in the form's order, normalised to strategies."""
-        made = []
-        for plex, sequences, own in zip(self.form.treeplexes, self.sequences, self.parts(table), strict=True):
-            weights = np.ones(plex.num_sequences)
-            weights[sequences] = own
-            made.append(normalised(plex, weights))
-        return made[0], made[1]
-
-    def from_form(self, arrays: Pair) -> Float:
-        """Return arrays in the form's order as a table."""
-        return np.concatenate([own[order] for own, order in zip(arrays, self.sequences, strict=True)])
-
-    def own_reach(self, strategy: Float) -> Float:
-        """Return, by entry, the acting player's own reach of the entry's infoset under a strategy."""
-        reaches = []
-        for plex, sequences, own in zip(self.form.treeplexes, self.sequences, self.parts(strategy), strict=True):
-            in_order, plan = np.ones(plex.num_sequences), np.empty(plex.num_sequences)
-            in_order[sequences] = own
-            write_plan(plex, in_order, plan)
-            reaches.append(np.repeat(plan[plex.parent_sequence], plex.num_actions()))
-        return np.concatenate(reaches)
 
 
 class Sampler(Protocol):

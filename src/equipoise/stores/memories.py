@@ -248,7 +248,6 @@ class FittedMemory:
         self.network = TrainedNetwork(
             infosets, (player,), config.architecture, head=config.head, seed=seed, device=device
         )
-        self._legal = self.network.legal.astype(np.float64)
         self.fits = 0
 
     def fit(self, iteration: int) -> None:
@@ -258,8 +257,6 @@ class FittedMemory:
         self.fits += 1
         if fresh:
             network.restart(self.fits)
-        elif not config.fitting.keep_optimiser:
-            network.forget_optimiser()
         memory.start_drawing(self.fits)
         aggregated = memory.kind == "aggregated"
         size = config.fitting.batch
@@ -271,7 +268,7 @@ class FittedMemory:
             return Examples(
                 network.inputs(places),
                 network.tensor(target / self._unit),
-                network.tensor(share[:, None] * self._legal[places]),
+                network.tensor(share[:, None] * network.legal[places]),
             )
 
         steps = config.fresh_steps if fresh else config.fitting.epochs
@@ -417,8 +414,7 @@ class MemoryStrategy:
                 memory.fit(self._iteration)
             self._fitted_at = self._iteration
             outputs = np.concatenate([memory.network.read() for memory in self.memories])
-            strategies = softmax(outputs, self._infosets.legal)
-            self._table = strategies[self._infosets.entry_row, self._infosets.entry_column]
+            self._table = self._infosets.to_table(softmax(outputs, self._infosets.legal))
         return self._table
 
     def state(self) -> State:

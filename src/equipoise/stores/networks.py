@@ -81,7 +81,7 @@ class NetworkRegrets:
         self._outputs = np.concatenate(
             [scale * network.read() for scale, network in zip(self._scale, self.networks, strict=True)]
         )
-        self._scores = self._outputs[self._infosets.entry_row, self._infosets.entry_column]
+        self._scores = self._infosets.to_table(self._outputs)
 
     def scores(self) -> Float:
         return self._scores
@@ -123,8 +123,6 @@ class NetworkRegrets:
         weight = network.legal * np.where(seen, 1.0, anchor)[:, None]
         if not weight.any():
             return
-        if not config.fitting.keep_optimiser:
-            network.forget_optimiser()
         network.fit_to(target / self._scale[number], weight, config.fitting, iteration)
 
     def start_from(self, regret_sum: Float, iteration: int) -> None:
@@ -146,12 +144,10 @@ class NetworkRegrets:
             self._scale[number] = new
 
     def state(self) -> State:
-        parts = {f"network{number}": network.state() for number, network in enumerate(self.networks)}
-        return {**joined(parts), "scale": self._scale, "last_seen": self._last_seen}
+        return {**states_of(self.networks), "scale": self._scale, "last_seen": self._last_seen}
 
     def restore(self, state: State) -> None:
-        for number, network in enumerate(self.networks):
-            network.restore(part_of(state, f"network{number}"))
+        restore_all(self.networks, state)
         self._scale = state["scale"].copy()
         self._last_seen = state["last_seen"].copy()
         self._read()
@@ -160,6 +156,17 @@ class NetworkRegrets:
         own = {"regret_drift": self._drift, "observed_share": self._observed_share}
         own["regret_parameters"] = sum(network.num_parameters for network in self.networks)
         return {**fit_diagnostics("regret", self.networks), **own}
+
+
+def states_of(networks: Sequence[TrainedNetwork]) -> State:
+    """Return the states of some networks as one."""
+    return joined({f"network{number}": network.state() for number, network in enumerate(networks)})
+
+
+def restore_all(networks: Sequence[TrainedNetwork], state: State) -> None:
+    """Give each of some networks its part of a state."""
+    for number, network in enumerate(networks):
+        network.restore(part_of(state, f"network{number}"))
 
 
 CLONING_EPOCHS = 2000
@@ -212,7 +219,7 @@ class NetworkStrategy:
         outputs = np.concatenate([network.read() for network in self.networks])
         if self._config.kind == "average":
             outputs = softmax(outputs, self._infosets.legal)
-        self._table = outputs[self._infosets.entry_row, self._infosets.entry_column]
+        self._table = self._infosets.to_table(outputs)
 
     def average(self) -> Float:
         positive: Float = np.maximum(self._table, 0.0)
@@ -245,11 +252,11 @@ class NetworkStrategy:
             sums = before * self._reach(self._table) * self._table + self._pending
         else:  # DN19 Eq. 8, over the weight so far
             sums = (before * self._table + self._pending) / after
-        unseen = np.ones(len(sums), np.bool_)
+        met = []
         for network in self.networks:
             summed = infosets.to_rows(sums, network.players)
             seen = infosets.to_rows(self._pending, network.players).sum(axis=1) > 0.0
-            unseen &= ~seen[np.clip(infosets.entry_row - network.rows.start, 0, len(seen) - 1)]
+            met.append(seen)
             enters = network.legal * (seen if config.anchor_memory else np.ones_like(seen))[:, None]
             if config.kind == "average":
                 mass = summed.sum(axis=1, keepdims=True)
@@ -258,22 +265,18 @@ class NetworkStrategy:
                 target, weight = summed / infosets.members[network.rows][:, None], 1.0 * enters
             if not (weight > 0.0).any():
                 continue
-            if not config.fitting.keep_optimiser:
-                network.forget_optimiser()
             network.fit_to(target, weight, fitting, fit_number)
         self._weight[0], self._weight[1] = self._weight.sum(axis=0), 0.0
         self._pending[:] = 0.0
         table = self._table
         self._read()
-        self._drift = _rms((self._table - table)[unseen])
+        self._drift = _rms((self._table - table)[~np.concatenate(met)[infosets.entry_row]])
 
     def state(self) -> State:
-        parts = {f"network{number}": network.state() for number, network in enumerate(self.networks)}
-        return {**joined(parts), "pending": self._pending, "weight": self._weight}
+        return {**states_of(self.networks), "pending": self._pending, "weight": self._weight}
 
     def restore(self, state: State) -> None:
-        for number, network in enumerate(self.networks):
-            network.restore(part_of(state, f"network{number}"))
+        restore_all(self.networks, state)
         self._pending = state["pending"].copy()
         self._weight = state["weight"].copy()
         self._read()

@@ -9,7 +9,8 @@ from equipoise.sampling import collect
 from equipoise.sampling.collect import Collector
 from equipoise.sampling.gather import Gatherer
 from equipoise.sampling.schemes import External, Robust
-from equipoise.solvers.stored import TableMap, match_table
+from equipoise.solvers.stored import match_table
+from equipoise.trees.tables import TableMap
 from tests.samples import prepared
 
 BATCH, SEED = 300, 4

@@ -11,8 +11,9 @@ from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import CFR, LinearCFR
 from equipoise.sampling.collect import Collector
 from equipoise.sampling.schemes import External
-from equipoise.solvers.stored import StoredCFR, TableMap, match_table
+from equipoise.solvers.stored import StoredCFR, match_table
 from equipoise.stores.memories import MemoryConfig, MemoryRegrets, MemorySampler, Snapshots
+from equipoise.trees.tables import TableMap
 from tests.samples import prepared
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
