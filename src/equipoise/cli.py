@@ -107,6 +107,9 @@ def solve(
     iterations: Annotated[int | None, Parameter(help="Stop after this many iterations.")] = None,
     until: Annotated[float | None, Parameter(help="Stop at this exploitability (nash_conv / 2).")] = None,
     seconds: Annotated[float | None, Parameter(help="Stop after this time.")] = None,
+    core_seconds: Annotated[
+        float | None, Parameter(help="Stop after this processor time, of all threads together.")
+    ] = None,
     seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
     out: Annotated[Path | None, Parameter(help="The run directory; runs/GAME-ALGORITHM-... if not given.")] = None,
     threads: Threads = 1,
@@ -131,7 +134,8 @@ def solve(
 ) -> None:
     """Solve a game and keep the run: configuration, log, checkpoints and the policy.
 
-    Stops at whichever of --iterations, --until and --seconds is reached first (1000 iterations if none is given).
+    Stops at whichever of --iterations, --until, --seconds and --core-seconds is reached first (1000 iterations if none
+    is given).
     """
     from equipoise.solving import solve as solve_game
     from equipoise.views.progress import show_progress
@@ -144,6 +148,7 @@ def solve(
             iterations=iterations,
             until=until,
             seconds=seconds,
+            core_seconds=core_seconds,
             seed=seed,
             out=folder,
             threads=threads,
@@ -169,6 +174,7 @@ def resume(
     iterations: Annotated[int | None, Parameter(help="Go on to this many iterations in all.")] = None,
     until: Annotated[float | None, Parameter(help="Go on to this exploitability.")] = None,
     seconds: Annotated[float | None, Parameter(help="Go on to this time in all.")] = None,
+    core_seconds: Annotated[float | None, Parameter(help="Go on to this processor time in all.")] = None,
     threads: Annotated[int | None, Parameter(help="Cores to use where it pays.")] = None,
     json: Json = False,
 ) -> None:
@@ -182,6 +188,7 @@ def resume(
             iterations=iterations,
             until=until,
             seconds=seconds,
+            core_seconds=core_seconds,
             threads=threads,
             on_progress=on_progress,
             on_complaint=_warn,

@@ -81,6 +81,7 @@ def solve(
     iterations: int | None = None,
     until: float | None = None,
     seconds: float | None = None,
+    core_seconds: float | None = None,
     seed: int = 0,
     out: str | Path | None = None,
     threads: int = 1,
@@ -97,20 +98,22 @@ def solve(
 ) -> Solution:
     """Find a (near-)unexploitable strategy.
 
-    Stops at whichever of ``iterations``, ``until`` (an exploitability) and ``seconds`` is reached first; 1000
-    iterations when none is given. With ``out`` the run is kept in that directory and can be resumed. The result
-    depends on the game, the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The
-    strategy is evaluated after iteration ``first_evaluation``, then each time the iterations have grown by
-    ``evaluation_growth``: 1 and 1.1 by default, 10,000 and 2 in games so large that an evaluation takes half a minute.
+    Stops at whichever of ``iterations``, ``until`` (an exploitability), ``seconds`` and ``core_seconds`` (processor
+    time of all threads) is reached first; 1000 iterations when none is given. With ``out`` the run is kept in that
+    directory and can be resumed. The result depends on the game, the algorithm, its parameters, the number of
+    iterations and the seed, not on ``threads``. The strategy is evaluated after iteration ``first_evaluation``, then
+    each time the iterations have grown by ``evaluation_growth``: 1 and 1.1 by default, 10,000 and 2 in games so large
+    that an evaluation takes half a minute.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
     """
     recipe = find_recipe(algorithm)
     resolved = recipe.resolve(parameters or {}, preset)
-    if iterations is None and until is None and seconds is None:
-        iterations = DEFAULT_ITERATIONS
-    stop = Stop(iterations=iterations, until=until, seconds=seconds)
+    limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
+    if all(limit is None for limit in limits.values()):
+        limits["iterations"] = DEFAULT_ITERATIONS
+    stop = Stop(**limits)  # type: ignore[arg-type]
     if evaluation_growth is not None and not evaluation_growth > 1.0:
         raise EquipoiseError(f"evaluation_growth={evaluation_growth} is not valid; give a number above 1")
     if seed < 0:
@@ -130,7 +133,7 @@ def solve(
         "threads": threads,
         "device": device,
         "tensorboard": tensorboard,
-        "stop": {"iterations": iterations, "until": until, "seconds": seconds},
+        "stop": limits,
         "checkpoint_seconds": checkpoint_seconds,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
         "versions": _versions(),
@@ -145,7 +148,7 @@ def solve(
         raise EquipoiseError("TensorBoard logs are kept in the run directory: give out=, too")
     directory = None if out is None else RunDirectory.create(out, config)
     if directory is not None and solver.iteration > 0:  # from here on the run it started from is not needed
-        directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, solver.state()))
+        directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
     return _run(solver, config, stop, directory, on_progress)
 
 
@@ -182,6 +185,7 @@ def resume(
     iterations: int | None = None,
     until: float | None = None,
     seconds: float | None = None,
+    core_seconds: float | None = None,
     threads: int | None = None,
     on_progress: OnProgress = _silent,
     on_complaint: Callable[[str], None] = lambda sentence: None,
@@ -189,7 +193,7 @@ def resume(
     """Go on with a run from its last good checkpoint, to the limits it had or to new ones."""
     directory = RunDirectory.open(path)
     config = dict(directory.config)
-    limits = {"iterations": iterations, "until": until, "seconds": seconds}
+    limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
     if any(limit is not None for limit in limits.values()):
         config["stop"] = limits
     if threads is not None:
@@ -240,14 +244,14 @@ def _run(
         return {**numbers, **solver.diagnostics()} if hasattr(solver, "diagnostics") else numbers
 
     history: list[Record] = []
-    seconds_before = 0.0
+    seconds_before = core_seconds_before = 0.0
     if directory is not None:
         checkpoint, complaints = directory.load_checkpoint()
         for complaint in complaints:
             on_complaint(complaint)
         if checkpoint is not None:
             solver.restore(checkpoint.iteration, checkpoint.state)
-            seconds_before = checkpoint.seconds
+            seconds_before, core_seconds_before = checkpoint.seconds, checkpoint.core_seconds
         history = directory.cut_log(solver.iteration)
     history = drive(
         solver,
@@ -256,6 +260,7 @@ def _run(
         directory=directory,
         history=history,
         seconds_before=seconds_before,
+        core_seconds_before=core_seconds_before,
         checkpoint_seconds=config["checkpoint_seconds"],
         evaluation_growth=config["evaluation_growth"],
         first_evaluation=config["first_evaluation"],

@@ -14,12 +14,12 @@ HISTORIES = {NLLH_5: 41197}  # decisions, ends and chance: what a full-width ite
 
 BY_ITERATION = Figure(x="iteration", x_label="iteration")
 BY_NODES = Figure(x="nodes_touched", x_label="touched nodes (decisions, terminals and public deals)")
-BY_SECONDS = Figure(x="seconds", x_label="seconds on one core, evaluations included")
+BY_SECONDS = Figure(x="core_seconds", x_label="seconds of one core, evaluations included")
 
 
 def _run(label: str, algorithm: str, game: str = NLLH_5, **rest: object) -> Setting:
     """Return a setting; what is no field of a setting is a parameter of the algorithm."""
-    own = ("iterations", "seconds", "until", "preset", "start", "first_evaluation", "evaluation_growth")
+    own = ("iterations", "core_seconds", "until", "preset", "start", "first_evaluation", "evaluation_growth")
     fields = {"evaluation_growth": 1.2, **{name: rest.pop(name) for name in own if name in rest}}
     return Setting(label=label, game=game, algorithm=algorithm, parameters=rest, **fields)  # type: ignore[arg-type]
 
@@ -132,7 +132,7 @@ def _judge_d4(results: Results) -> list[Finding]:
 
 
 _XFP = _run("XFP", "xfp", iterations=1500)
-_NFSP = _run("NFSP", "nfsp", seconds=300.0, evaluation_growth=1.5)
+_NFSP = _run("NFSP", "nfsp", core_seconds=300.0, evaluation_growth=1.5)
 
 D3 = Claim(
     id="D3",
@@ -508,7 +508,7 @@ def _judge_c7(results: Results) -> list[Finding]:
     histories = results["NFSP"]
     return [
         Finding(
-            what=f"NFSP after {mean(history[-1]['seconds'] for history in histories):.0f} s on one core",
+            what=f"NFSP after {mean(history[-1]['core_seconds'] for history in histories):.0f} s of one core",
             paper="0.037",
             ours=spread(at_end(histories)),
             holds=mean(at_end(histories)) <= 0.06,
@@ -528,12 +528,12 @@ C7 = Claim(
     says="limit Leduc: NFSP reaches 37 milli-big-blinds a game, the average of the two players' gains",
     unit="chips a game (the ante is 1 chip)",
     full=Sweep(
-        settings=(_run("NFSP", "nfsp", LEDUC, seconds=300.0, evaluation_growth=1.5),),
+        settings=(_run("NFSP", "nfsp", LEDUC, core_seconds=300.0, evaluation_growth=1.5),),
         seeds=2,
         scale="five minutes, two seeds",
     ),
     quick=Sweep(
-        settings=(_run("NFSP", "nfsp", LEDUC, seconds=60.0, evaluation_growth=1.5),),
+        settings=(_run("NFSP", "nfsp", LEDUC, core_seconds=60.0, evaluation_growth=1.5),),
         seeds=1,
         scale="one minute, one seed",
     ),
@@ -551,7 +551,7 @@ def _levels(levels: dict[str, tuple[tuple[float, float], ...]]) -> Callable[[Res
             for level, seconds in wanted:
                 if label not in results:
                     continue
-                needed = first_below(results[label], level, "seconds")
+                needed = first_below(results[label], level, "core_seconds")
                 good = sum(each <= seconds for each in needed)
                 findings.append(
                     Finding(
@@ -577,14 +577,14 @@ L1 = Claim(
     unit="chips a game",
     full=Sweep(
         settings=(
-            _run(_DEEP, "deep-cfr", LEDUC, seconds=900.0, until=0.055, evaluation_growth=1.3),
-            _run(_SINGLE, "sd-cfr", LEDUC, seconds=900.0, until=0.045, evaluation_growth=1.3),
+            _run(_DEEP, "deep-cfr", LEDUC, core_seconds=900.0, until=0.055, evaluation_growth=1.3),
+            _run(_SINGLE, "sd-cfr", LEDUC, core_seconds=900.0, until=0.045, evaluation_growth=1.3),
         ),
         seeds=8,
         scale="eight seeds; a run ends a little below its last level",
     ),
     quick=Sweep(
-        settings=(_run(_SINGLE, "sd-cfr", LEDUC, seconds=50.0, evaluation_growth=1.3),),
+        settings=(_run(_SINGLE, "sd-cfr", LEDUC, core_seconds=50.0, evaluation_growth=1.3),),
         seeds=2,
         scale="50 seconds, two seeds",
     ),
@@ -600,8 +600,8 @@ def _aggregated(label: str, game: str, **limits: float) -> Setting:
 def _judge_l4(results: Results) -> list[Finding]:
     findings = []
     for history in results["Leduc"]:
-        half = history[-1]["seconds"] / 2
-        before = [record["exploitability"] for record in history if record["seconds"] <= half][-1]
+        half = history[-1]["core_seconds"] / 2
+        before = [record["exploitability"] for record in history if record["core_seconds"] <= half][-1]
         findings.append(
             Finding(
                 what=f"exploitability after {half:.0f} s and {2 * half:.0f} s",
@@ -621,15 +621,17 @@ L2 = Claim(
     unit="chips a game (dice: wins)",
     full=Sweep(
         settings=(
-            _aggregated("Leduc", LEDUC, seconds=180.0, until=0.01),
-            _aggregated("NLLH(5)", NLLH_5, seconds=300.0, until=0.05),
-            _aggregated("dice", "bluff(dice=1x1)", seconds=300.0, until=0.05),
+            _aggregated("Leduc", LEDUC, core_seconds=180.0, until=0.01),
+            _aggregated("NLLH(5)", NLLH_5, core_seconds=300.0, until=0.05),
+            _aggregated("dice", "bluff(dice=1x1)", core_seconds=300.0, until=0.05),
         ),
         seeds=8,
         scale="eight seeds",
     ),
     quick=Sweep(
-        settings=(_aggregated("Leduc", LEDUC, seconds=60.0, until=0.02),), seeds=1, scale="Leduc for a minute, one seed"
+        settings=(_aggregated("Leduc", LEDUC, core_seconds=60.0, until=0.02),),
+        seeds=1,
+        scale="Leduc for a minute, one seed",
     ),
     figures=(BY_SECONDS,),
     judge=_levels({"Leduc": ((0.02, 60.0), (0.01, 180.0)), "NLLH(5)": ((0.05, 300.0),), "dice": ((0.05, 300.0),)}),
@@ -640,8 +642,8 @@ L4 = Claim(
     paper=_OWN,
     says="Single Deep CFR with aggregated targets on limit Leduc: still falling at ten minutes, no divergence",
     unit="chips a game",
-    full=Sweep(settings=(_aggregated("Leduc", LEDUC, seconds=600.0),), seeds=2, scale="ten minutes, two seeds"),
-    quick=Sweep(settings=(_aggregated("Leduc", LEDUC, seconds=60.0),), seeds=1, scale="one minute, one seed"),
+    full=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=600.0),), seeds=2, scale="ten minutes, two seeds"),
+    quick=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=60.0),), seeds=1, scale="one minute, one seed"),
     figures=(BY_SECONDS,),
     judge=_judge_l4,
 )
@@ -654,12 +656,12 @@ L3 = Claim(
     unit="chips a game",
     full=Sweep(
         settings=(
-            _run("as published", "dncfr", preset="paper", seconds=400.0, evaluation_growth=1.3),
+            _run("as published", "dncfr", preset="paper", core_seconds=400.0, evaluation_growth=1.3),
             _run(
                 "as published, average by cross-entropy",
                 "dncfr",
                 preset="paper",
-                seconds=400.0,
+                core_seconds=400.0,
                 evaluation_growth=1.3,
                 strategy_kind="average",
             ),
@@ -676,7 +678,7 @@ L3 = Claim(
         seeds=1,
         scale="3 iterations of at most 20 epochs",
     ),
-    figures=(BY_SECONDS,),
+    figures=(BY_ITERATION,),
     judge=lambda results: [
         Finding(
             what=f"{label}, after {histories[0][-1]['iteration']} iterations",

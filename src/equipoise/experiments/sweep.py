@@ -35,6 +35,7 @@ class Setting:
     parameters: Mapping[str, object] = field(default_factory=dict)
     iterations: int | None = None
     seconds: float | None = None
+    core_seconds: float | None = None
     until: float | None = None  # exploitability
     preset: str | None = None
     start: "Setting | None" = None  # a run of the same seed that this one starts from
@@ -46,7 +47,7 @@ class Setting:
     def slug(self) -> str:
         """Return a folder name that two settings share only if they are the same run."""
         values = [self.game, self.algorithm, *(f"{key}={value}" for key, value in sorted(self.parameters.items()))]
-        limits = ((self.iterations, "it"), (self.seconds, "s"), (self.until, "e"))
+        limits = ((self.iterations, "it"), (self.seconds, "s"), (self.core_seconds, "cs"), (self.until, "e"))
         values += [f"{limit:g}{unit}" for limit, unit in limits if limit is not None]
         values += [self.measure] if self.measure != "exploitability" else []
         values += [self.preset] if self.preset is not None else []
@@ -121,6 +122,8 @@ def _share_done(setting: Setting, seed: int, folder: Path) -> float:
         return 0.0
     if setting.iterations is not None:
         return float(last["iteration"] / setting.iterations)
+    if setting.core_seconds is not None:
+        return float(min(1.0, last["core_seconds"] / setting.core_seconds))
     return float(min(1.0, last["seconds"] / (setting.seconds or 1.0)))
 
 
@@ -141,6 +144,7 @@ def _run_one(setting: Setting, seed: int, folder: Path) -> None:
                 setting.algorithm,
                 iterations=setting.iterations,
                 seconds=setting.seconds,
+                core_seconds=setting.core_seconds,
                 until=setting.until,
                 seed=seed,
                 out=path,

@@ -33,6 +33,7 @@ class Checkpoint(NamedTuple):
 
     iteration: int
     seconds: float
+    core_seconds: float
     state: dict[str, npt.NDArray[Any]]
 
 
@@ -84,7 +85,7 @@ class RunDirectory:
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint, then forget the oldest."""
         header = {"format": FORMAT, "run": self._identity(), "iteration": checkpoint.iteration}
-        header["seconds"] = checkpoint.seconds
+        header |= {"seconds": checkpoint.seconds, "core_seconds": checkpoint.core_seconds}
         arrays = {name: np.asarray(array) for name, array in checkpoint.state.items()}
         header["arrays"] = sorted(checkpoint.state)
         written = self.path / "checkpoints" / f"{checkpoint.iteration:012d}.npz"
@@ -107,7 +108,8 @@ class RunDirectory:
                         complaints.append(f"{file} belongs to another run; passed over")
                         continue
                     state = {name: arrays[name] for name in header["arrays"]}
-                return Checkpoint(header["iteration"], header["seconds"], state), complaints
+                times = header["seconds"], header.get("core_seconds", header["seconds"])
+                return Checkpoint(header["iteration"], *times, state), complaints
             except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
                 complaints.append(f"{file} is damaged ({error}); passed over")
         return None, complaints

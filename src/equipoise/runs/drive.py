@@ -41,11 +41,13 @@ class Stop:
     iterations: int | None = None
     until: float | None = None  # exploitability
     seconds: float | None = None
+    core_seconds: float | None = None  # processor time of all threads: what else the machine does does not count
 
     def __post_init__(self) -> None:
-        if self.iterations is None and self.until is None and self.seconds is None:
-            raise EquipoiseError("say when to stop: iterations, until (an exploitability) or seconds")
-        for name in ("iterations", "until", "seconds"):
+        limits = ("iterations", "until", "seconds", "core_seconds")
+        if all(getattr(self, name) is None for name in limits):
+            raise EquipoiseError("say when to stop: iterations, until (an exploitability), seconds or core_seconds")
+        for name in limits:
             limit = getattr(self, name)
             if limit is not None and not limit > 0:
                 raise EquipoiseError(f"{name}={limit} is not valid; give a number above 0")
@@ -87,6 +89,7 @@ def drive(
     directory: RunDirectory | None = None,
     history: list[Record] | None = None,
     seconds_before: float = 0.0,
+    core_seconds_before: float = 0.0,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float = 1.1,
     first_evaluation: int = 1,
@@ -95,7 +98,7 @@ def drive(
 ) -> list[Record]:
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration."""
     records = list(history or [])
-    started = time.perf_counter()
+    started, core_started = time.perf_counter(), time.process_time()
     last_checkpoint = started
     solving = records[-1]["solving_seconds"] if records else 0.0  # without evaluations, for comparisons
     speed = 0.0
@@ -106,10 +109,14 @@ def drive(
     def seconds() -> float:
         return seconds_before + time.perf_counter() - started
 
+    def core_seconds() -> float:
+        return core_seconds_before + time.process_time() - core_started
+
     def record_evaluation() -> None:
         if not records or records[-1]["iteration"] < solver.iteration:
-            times = {"seconds": round(seconds(), 6), "solving_seconds": round(solving, 6)}
-            records.append({"iteration": solver.iteration, **times, **evaluate()})
+            times = {"seconds": seconds(), "solving_seconds": solving, "core_seconds": core_seconds()}
+            rounded = {name: round(time, 6) for name, time in times.items()}
+            records.append({"iteration": solver.iteration, **rounded, **evaluate()})
             if directory is not None:
                 directory.append_log(records[-1])
             if on_record is not None:
@@ -117,13 +124,14 @@ def drive(
 
     def save() -> None:
         if directory is not None:
-            directory.save_checkpoint(Checkpoint(solver.iteration, seconds(), solver.state()))
+            directory.save_checkpoint(Checkpoint(solver.iteration, seconds(), core_seconds(), solver.state()))
 
     def reached() -> bool:
         enough = stop.iterations is not None and solver.iteration >= stop.iterations
         good = stop.until is not None and bool(records) and records[-1]["exploitability"] <= stop.until
         late = stop.seconds is not None and seconds() >= stop.seconds
-        return enough or good or late
+        spent = stop.core_seconds is not None and core_seconds() >= stop.core_seconds
+        return enough or good or late or spent
 
     with _deferred_interrupts() as interrupted:
         evaluate_at = next_evaluation(records[-1]["iteration"] if records else 0, evaluation_growth, first_evaluation)
@@ -165,6 +173,9 @@ def _progress(iteration: int, seconds: float, speed: float, stop: Stop, records:
         left.append((stop.iterations - iteration) / speed)
     if stop.seconds is not None:
         left.append(stop.seconds - seconds)
+    if stop.core_seconds is not None and records:
+        used = records[-1]["core_seconds"] / max(records[-1]["seconds"], 1e-9)  # cores at work, on average
+        left.append(stop.core_seconds / max(used, 1e-9) - seconds)
     if stop.until is not None and len(records) > 20 and speed > 0.0:
         then, now = records[len(records) - 16], records[-1]
         ratio = then["exploitability"] / max(now["exploitability"], 1e-300)

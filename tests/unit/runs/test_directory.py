@@ -20,7 +20,7 @@ def run(tmp_path):
 
 def checkpoint(iteration):
     state = {"regret_sum_0": np.full(50, float(iteration)), "plan": np.arange(3.0)}
-    return Checkpoint(iteration, iteration / 10, state)
+    return Checkpoint(iteration, iteration / 10, iteration / 5, state)
 
 
 def saved(run):
@@ -112,7 +112,7 @@ def test_what_is_not_a_run_is_told(tmp_path, content, message):
 
 def test_a_checkpoint_is_loaded_to_the_bit(run):
     state = {"regret_sum_0": np.random.default_rng(0).normal(size=100), "extreme": np.array([np.nan, -0.0, 5e-324])}
-    run.save_checkpoint(Checkpoint(7, 1.5, state))
+    run.save_checkpoint(Checkpoint(7, 1.5, 2.5, state))
     found, complaints = run.load_checkpoint()
     assert (found.iteration, found.seconds, complaints) == (7, 1.5, [])
     for name, array in state.items():
