@@ -255,14 +255,17 @@ D6 = Claim(
 
 # --- D7, D8 and D10: embedding sizes, single networks, architectures
 
-_RECURRENT = {"cards": "cards", "shared": "yes", "updates": "simultaneous"}
+
+def _architecture(label: str, network: str, width: int, iterations: int) -> Setting:
+    sizes = {"width": width, "strategy_width": width}
+    return _run(label, "dncfr", iterations=iterations, network=network, cards="cards", **sizes)
 
 
 def _judge_d7(results: Results) -> list[Finding]:
     printed = {"embedding 8": 1048, "embedding 16": 2608}
     findings = []
     for label, histories in results.items():
-        size = int(histories[0][-1]["regret_parameters"])
+        size = int(histories[0][-1]["regret_parameters"]) // 2  # one network a player
         findings.append(
             Finding(
                 what=f"{label}: numbers in a network",
@@ -284,18 +287,7 @@ def _judge_d7(results: Results) -> list[Finding]:
 
 
 def _embeddings(iterations: int) -> tuple[Setting, ...]:
-    return tuple(
-        _run(
-            f"embedding {h}",
-            "dncfr",
-            iterations=iterations,
-            network="lstm+attention",
-            width=h,
-            strategy_width=h,
-            **_RECURRENT,
-        )
-        for h in (8, 16)
-    )
+    return tuple(_architecture(f"embedding {h}", "lstm+attention", h, iterations) for h in (8, 16))
 
 
 D7 = Claim(
@@ -303,7 +295,7 @@ D7 = Claim(
     paper="Li et al. 2019, Figure 5 (B)",
     says="NLLH(5): LSTMs with attention of embedding 8 and 16 have 1,048 and 2,608 numbers, and both converge",
     unit="chips a game",
-    full=Sweep(settings=_embeddings(60), seeds=1, scale="60 iterations, one seed, our fitting"),
+    full=Sweep(settings=_embeddings(150), seeds=1, scale="150 iterations, one seed, one network a player, our fitting"),
     quick=Sweep(settings=_embeddings(8), seeds=1, scale="8 iterations, one seed"),
     figures=(BY_ITERATION,),
     judge=_judge_d7,
@@ -371,10 +363,7 @@ def _judge_d10(results: Results) -> list[Finding]:
 
 def _architectures(iterations: int) -> tuple[Setting, ...]:
     names = ("mlp", "lstm", "lstm+attention", "rnn+attention", "gru+attention")
-    return tuple(
-        _run(name, "dncfr", iterations=iterations, network=name, width=16, strategy_width=16, cards="cards")
-        for name in names
-    )
+    return tuple(_architecture(name, name, 16, iterations) for name in names)
 
 
 D10 = Claim(
@@ -382,7 +371,7 @@ D10 = Claim(
     paper="Li et al. 2019, Figure 5 (D)",
     says="NLLH(5): LSTM with attention is slightly best late, among fully connected, LSTM, RNN and GRU with attention",
     unit="chips a game",
-    full=Sweep(settings=_architectures(60), seeds=1, scale="60 iterations, one seed, width 16, our fitting"),
+    full=Sweep(settings=_architectures(150), seeds=1, scale="150 iterations, one seed, width 16, our fitting"),
     quick=Sweep(settings=_architectures(4), seeds=1, scale="4 iterations, one seed"),
     figures=(BY_ITERATION,),
     judge=_judge_d10,
