@@ -257,8 +257,9 @@ D6 = Claim(
 
 
 def _architecture(label: str, network: str, width: int, iterations: int) -> Setting:
-    sizes = {"width": width, "strategy_width": width}
-    return _run(label, "dncfr", iterations=iterations, network=network, cards="cards", **sizes)
+    return _run(
+        label, "dncfr", iterations=iterations, network=network, cards="cards", width=width, strategy_width=width
+    )
 
 
 def _judge_d7(results: Results) -> list[Finding]:
