@@ -86,6 +86,11 @@ class PokerGame(Game):
         cards, board = self.deck.size, self.board_size(betting_round)
         return comb(cards, board) * comb(cards - board, self.hole_cards)
 
+    @property
+    def big_blind(self) -> int:
+        """Return the larger blind, or the ante: a thousandth of it is the unit mbb."""
+        return max(self.betting.blinds)
+
     def infoset_text(self, hand: Cards, board: Cards, betting: str) -> str:
         """Return an infoset's key: the private hand, the board, then the betting, as in ``Qs/Kh|crc/r``."""
         cards = self.deck.text(hand) + (f"/{self.deck.text(board)}" if board else "")
