@@ -247,13 +247,15 @@ def match(
     ] = None,
     seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
     threads: Threads = 1,
-    log: Annotated[Path | None, Parameter(help="Write one line a hand to this file; hold'em as ACPC logs.")] = None,
+    log: Annotated[Path | None, Parameter(help="Write a line a hand to this file: poker as ACPC logs do.")] = None,
+    phh: Annotated[Path | None, Parameter(help="Write each hand of hold'em to this folder, as a PHH file.")] = None,
     json: Json = False,
 ) -> None:
     """Let two policies of a game play each other: A's mean payoff a hand, with its 95% interval.
 
     Payoffs are A's. Poker results are given in mbb/g too: thousandths of the big blind (or ante) a hand.
     """
+    from equipoise.evaluation.hand_logs import writing_hands
     from equipoise.evaluation.match import big_blind_of, exact_match, play_match
     from equipoise.games import load_game
     from equipoise.views.progress import show_count
@@ -261,14 +263,14 @@ def match(
 
     players = _entrant(a), _entrant(b)
     if exact:
-        if log is not None:
-            raise EquipoiseError("--exact plays no hands, so there is nothing to log; leave out --exact or --log")
+        if log is not None or phh is not None:
+            raise EquipoiseError("--exact plays no hands, so there is nothing to write: leave out --exact, --log, --phh")
         expected = exact_match(*players, game=game, threads=threads)
         played = load_game(expected.game)
         if json:
             return _print_json(expected.to_json(played))
         return print_exact_match(expected, unit=played.chip_unit(), big_blind=big_blind_of(played))
-    with _hand_log(log, (a, b)) as on_hand, show_count(f"{a} against {b}", hands, "hands") as on_progress:
+    with writing_hands((a, b), log=log, phh=phh) as on_hand, show_count(f"{a} against {b}", hands, "hands") as on_progress:
         result = play_match(
             *players,
             hands=hands,
@@ -295,19 +297,6 @@ def _entrant(text: str) -> Any:
     if not Path(text).exists():
         raise EquipoiseError(f"'{text}' is neither a run, nor a policy file, nor one of {', '.join(BASELINES)}")
     return PolicyPlayer(text, open_policy(text))
-
-
-@contextmanager
-def _hand_log(path: Path | None, players: tuple[str, str]) -> Iterator[Any]:
-    """Give a function that writes a hand as a line of a file, if there is to be a file."""
-    if path is None:
-        yield None
-        return
-    from equipoise.evaluation.hands import hand_line
-    from equipoise.files import write_atomically
-
-    with write_atomically(path, "w") as file:
-        yield lambda hand: file.write(f"{hand_line(hand, players)}\n")
 
 
 @app.command

@@ -1,4 +1,4 @@
-"""Hands as they were played: every event by the game's rules, and one line of text for each.
+"""Hands as they were played: every event by the game's rules.
 
 The compiled simulation records a hand as the deal and the end of each of its rounds; the way there is found by
 following the tree's parents, and played again through the rules, which know what everything is called.
@@ -19,12 +19,13 @@ from equipoise.trees.public_tree import PublicTree
 
 @dataclass(frozen=True, kw_only=True)
 class Hand:
-    """One hand: all actions in order, those of chance included."""
+    """One hand: all actions in order, those of chance included, and the terminal state that they lead to."""
 
     game: Game
     number: int
     seat_of_a: int
     actions: tuple[int, ...]
+    end: State
 
     def events(self) -> Iterator[tuple[State, int]]:
         """Yield every event: the state before it, and the action taken."""
@@ -37,43 +38,24 @@ class Hand:
         """Yield the events that were players' choices."""
         return ((state, action) for state, action in self.events() if state.player != CHANCE)
 
-    def end(self) -> State:
-        """Return the terminal state."""
-        state = self.game.root()
-        for action in self.actions:
-            state = state.child(action)
-        return state
-
     def payoff_to_a(self) -> float:
         """Return what A won."""
-        return self.end().payoff() * (1.0 if self.seat_of_a == 0 else -1.0)
+        return self.end.payoff() * (1.0 if self.seat_of_a == 0 else -1.0)
 
     def seats(self, players: tuple[str, str]) -> tuple[str, str]:
         """Return the names of A and B in the order of their seats."""
         return players if self.seat_of_a == 0 else (players[1], players[0])
 
 
-def hand_line(hand: Hand, players: tuple[str, str]) -> str:
-    """Return a hand as ``HAND:number:event, event, ...:payoff|payoff:player|player``, the latter by seat."""
-    said = ", ".join(state.action_name(action) for state, action in hand.events())
-    payoff = hand.end().payoff()
-    return f"HAND:{hand.number}:{said}:{payoff:g}|{0.0 - payoff:g}:{'|'.join(hand.seats(players))}"
-
-
 def recorded_hands(game: SampledGame, records: npt.NDArray[np.int32], first_number: int) -> Iterator[Hand]:
     """Yield the hands of a simulation's records."""
     for pair, seats in enumerate(records):
         for seat, record in enumerate(seats):
-            yield Hand(
-                game=game.source.game,
-                number=first_number + 2 * pair + seat,
-                seat_of_a=seat,
-                actions=_actions(game, [int(number) for number in record if number >= 0]),
-            )
+            numbers = [int(number) for number in record if number >= 0]
+            yield _played_again(game, numbers, number=first_number + 2 * pair + seat, seat_of_a=seat)
 
 
-def _actions(game: SampledGame, record: list[int]) -> tuple[int, ...]:
-    """Return a recorded hand's actions, by playing it again."""
+def _played_again(game: SampledGame, record: list[int], *, number: int, seat_of_a: int) -> Hand:
     source = game.source
     chance: list[int] = []
     choices: list[int] = []  # places among a node's children
@@ -90,7 +72,7 @@ def _actions(game: SampledGame, record: list[int]) -> tuple[int, ...]:
             action = state.actions()[next(chosen)]
         taken.append(action)
         state = state.child(action)
-    return tuple(taken)
+    return Hand(game=source.game, number=number, seat_of_a=seat_of_a, actions=tuple(taken), end=state)
 
 
 def _way_to(source: GameTree | PublicTree, end: int) -> list[int]:

@@ -118,11 +118,6 @@ class PokerGame(Game):
         """Return a private hand as players write it, the highest card first: ``AhKd``."""
         return self.deck.text(hand[::-1])
 
-    @property
-    def big_blind(self) -> int:
-        """Return the larger blind, or the ante: a thousandth of it is the unit mbb."""
-        return max(self.betting.blinds)
-
     def infoset_text(self, hand: Cards, board: Cards, betting: str) -> str:
         """Return an infoset's key: the private hand, the board, then the betting, as in ``Qs/Kh|crc/r``."""
         cards = self.hand_text(hand) + (f"/{self.deck.text(board)}" if board else "")
@@ -185,6 +180,13 @@ class PokerState(State):
             dealt = self._dealt()
             return [index for index, cards in enumerate(outcomes) if dealt.isdisjoint(cards)]
         return [] if self.betting.finished else legal_actions(self.game.betting, self.betting)
+
+    def sample_outcome(self, random: Callable[[], float]) -> int:
+        # All outcomes are equally likely, and few are impossible: to list the possible ones would take longer.
+        outcomes, dealt = self._outcomes(), self._dealt()
+        while not dealt.isdisjoint(outcomes[index := int(random() * len(outcomes))]):
+            pass
+        return index
 
     def child(self, action: int) -> "PokerState":
         if len(self.hands) < 2:
