@@ -264,13 +264,18 @@ def match(
     players = _entrant(a), _entrant(b)
     if exact:
         if log is not None or phh is not None:
-            raise EquipoiseError("--exact plays no hands, so there is nothing to write: leave out --exact, --log, --phh")
+            raise EquipoiseError(
+                "--exact plays no hands, so there is nothing to write: leave out --exact, --log, --phh"
+            )
         expected = exact_match(*players, game=game, threads=threads)
         played = load_game(expected.game)
         if json:
             return _print_json(expected.to_json(played))
         return print_exact_match(expected, unit=played.chip_unit(), big_blind=big_blind_of(played))
-    with writing_hands((a, b), log=log, phh=phh) as on_hand, show_count(f"{a} against {b}", hands, "hands") as on_progress:
+    with (
+        writing_hands((a, b), log=log, phh=phh) as on_hand,
+        show_count(f"{a} against {b}", hands, "hands") as on_progress,
+    ):
         result = play_match(
             *players,
             hands=hands,

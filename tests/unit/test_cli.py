@@ -135,11 +135,11 @@ def test_match(run, kuhn, tmp_path):
     again = last_json(run("match", kuhn, "early", "--hands", "20000", "--seed", "4", "--log", "hands.log", "--json")[1])
     assert again["estimates"] == result["estimates"]
     lines = (tmp_path / "hands.log").read_text().splitlines()
-    assert len(lines) == 20000 and lines[1].startswith("HAND:1:") and lines[1].endswith(":early|kuhn")
-    won = [float(line.split(":")[3].split("|")[line.endswith(f"|{kuhn}")]) for line in lines]
+    assert len(lines) == 20000 and lines[1].startswith("STATE:1:") and lines[1].endswith(":early|kuhn")
+    won = [float(line.split(":")[4].split("|")[line.endswith(f"|{kuhn}")]) for line in lines]
     assert np.mean(won) == pytest.approx(result["estimates"]["plain"]["mean"], abs=1e-12)
     _, out, _ = run("match", kuhn, "uniform", "--hands", "100")
-    assert "AIVAT, both strategies known" in out and "mbb/g: thousandths of the big blind or ante (1 chip(s))" in out
+    assert "AIVAT, both strategies known" in out and "mbb/g: thousandths of the big blind or ante (1 chip)" in out
     assert "mbb/g" in run("match", kuhn, "always-raise", "--exact")[1]
 
 
@@ -149,7 +149,7 @@ def test_match(run, kuhn, tmp_path):
         (["match", "kuhn", "unifrom"], "neither a run, nor a policy file, nor one of uniform"),
         (["match", "uniform", "uniform"], "--game"),
         (["match", "kuhn", "uniform", "--hands", "1"], "4 hands or more"),
-        (["match", "kuhn", "uniform", "--exact", "--log", "x"], "nothing to log"),
+        (["match", "kuhn", "uniform", "--exact", "--log", "x"], "nothing to write"),
         (["solve", "leduk_poker"], "did you mean 'leduc_poker'?"),
         (["solve", "leduc_poker", "--algorithm", "crf+"], "did you mean 'cfr+'?"),
         (["solve", "nl_leduc(stack=0)"], "whole number from 1 to 30"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation.hands import Hand
-from equipoise.files import write_atomically, write_text
+from equipoise.files import write_atomically
 from equipoise.games.hand_histories import PlayedHand, acpc_line, phh
 from equipoise.games.poker import PokerState
 
@@ -42,16 +42,24 @@ def writing_hands(
         writers: list[OnHand] = []
         if log is not None:
             file = open_files.enter_context(write_atomically(log, "w"))
-            writers.append(lambda hand: file.write(f"{log_line(hand, players)}\n") and None)
+            writers.append(lambda hand: print(log_line(hand, players), file=file))
         if phh is not None:
             folder = _empty_folder(phh)
-            writers.append(lambda hand: write_text(folder / f"{hand.number}.phh", hand_history(hand, players)))
+            writers.append(lambda hand: _write_history(folder / f"{hand.number}.phh", hand_history(hand, players)))
 
         def write(hand: Hand) -> None:
             for writer in writers:
                 writer(hand)
 
         yield write if writers else None
+
+
+def _write_history(path: Path, text: str) -> None:
+    # Not through write_atomically: to wait for the disk after every hand would take longer than to play it.
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise EquipoiseError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _empty_folder(path: Path) -> Path:

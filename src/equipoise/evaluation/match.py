@@ -37,8 +37,6 @@ Known = Literal["both", "a", "b", "none"]
 Through = Literal["tree", "rules"]
 Entrant = Player | Policy | str  # a string names a baseline
 
-NORMAL_95 = 1.959963984540054  # the standard normal's 97.5 % point
-
 OnHands = Callable[[int], None]
 
 
@@ -62,19 +60,31 @@ class Estimate:
     mean: float
     standard_error: float
     standard_deviation: float
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Return the 95% confidence interval of the mean."""
-        return self.mean - NORMAL_95 * self.standard_error, self.mean + NORMAL_95 * self.standard_error
+    interval: tuple[float, float]
 
     def scaled(self, factor: float) -> "Estimate":
         """Return the estimate in another unit."""
+        low, high = self.interval
         return Estimate(
             mean=self.mean * factor,
             standard_error=self.standard_error * factor,
             standard_deviation=self.standard_deviation * factor,
+            interval=(low * factor, high * factor),
         )
+
+
+def estimate_from(mean: float, *, variance: float, samples: int, hands: int) -> Estimate:
+    """Return the estimate that some independent samples make, of ``hands`` hands in all."""
+    from scipy.special import stdtrit  # slow to load
+
+    error = math.sqrt(variance / samples)
+    reach = float(stdtrit(samples - 1, 0.975)) * error  # Student's t: few deals say little about their own spread
+    return Estimate(
+        mean=mean,
+        standard_error=error,
+        standard_deviation=error * math.sqrt(hands),
+        interval=(mean - reach, mean + reach),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,12 +362,11 @@ def _estimates(sums: Float, pairs: int, starts: tuple[float, float]) -> tuple[Es
     means = sums[:3] / pairs
     variances = np.maximum(0.0, sums[3:] - pairs * means**2) / (pairs - 1)
     means += [starts[0], starts[1], (starts[0] + starts[1]) / 2]
-    # Plain: as if each hand had a deal of its own, half of them in each seat.
-    plain = math.sqrt((variances[0] + variances[1]) / 2)
-    pair = math.sqrt(variances[2])
     mean = float(means[2])
+    # Plain: as if each hand had a deal of its own, half of them in each seat.
+    single = float(variances[0] + variances[1]) / 2
     return (
-        Estimate(mean=mean, standard_error=plain / math.sqrt(2 * pairs), standard_deviation=plain),
-        Estimate(mean=mean, standard_error=pair / math.sqrt(pairs), standard_deviation=pair * math.sqrt(2)),
+        estimate_from(mean, variance=single, samples=2 * pairs, hands=2 * pairs),
+        estimate_from(mean, variance=float(variances[2]), samples=pairs, hands=2 * pairs),
         (float(means[0]), float(means[1])),
     )

@@ -100,4 +100,5 @@ def _mean_and_interval(estimate: Estimate) -> list[str]:
 
 
 def _explain_mbb(big_blind: int) -> None:
-    print(f"mbb/g: thousandths of the big blind or ante ({big_blind} chip(s)) a hand")  # noqa: T201
+    chips = f"{big_blind} chip{'s' * (big_blind != 1)}"
+    print(f"mbb/g: thousandths of the big blind or ante ({chips}) a hand")  # noqa: T201
