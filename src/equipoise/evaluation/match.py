@@ -261,7 +261,7 @@ def exact_match(a: Entrant, b: Entrant, *, game: Game | str | None = None, threa
     form, _ = _listed(played)
     evaluator = Evaluator(form, threads=set_threads(threads) if threads > 1 else 1)
     mine, theirs = first.strategies(form), second.strategies(form)
-    seats = evaluator.value((mine[0], theirs[1])), -evaluator.value((theirs[0], mine[1]))
+    seats = evaluator.value((mine[0], theirs[1])), 0.0 - evaluator.value((theirs[0], mine[1]))  # not -0.0
     return ExactResult(game=played.name, players=(first.name, second.name), seats=seats)
 
 
