@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from equipoise.errors import EquipoiseError
-    from equipoise.evaluation import exploitability, nash_conv
+    from equipoise.evaluation import exact_match, exploitability, nash_conv, play_match
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.policies import Policy, load_policy
     from equipoise.solving import Solution, open_policy, resume, solve
@@ -21,11 +21,13 @@ _HOMES = {
     "Policy": "equipoise.policies",
     "Solution": "equipoise.solving",
     "State": "equipoise.games",
+    "exact_match": "equipoise.evaluation",
     "exploitability": "equipoise.evaluation",
     "load_game": "equipoise.games",
     "load_policy": "equipoise.policies",
     "nash_conv": "equipoise.evaluation",
     "open_policy": "equipoise.solving",
+    "play_match": "equipoise.evaluation",
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
 }
@@ -38,11 +40,13 @@ __all__ = [
     "Policy",
     "Solution",
     "State",
+    "exact_match",
     "exploitability",
     "load_game",
     "load_policy",
     "nash_conv",
     "open_policy",
+    "play_match",
     "resume",
     "solve",
 ]

@@ -58,9 +58,9 @@ def games(*, json: Json = False) -> None:
 def _sizes() -> dict[str, int]:
     """Count the infosets of each built-in game at its default parameters."""
     from equipoise.games import CATALOGUE, load_game
-    from equipoise.trees.compile import build_game_tree
+    from equipoise.trees.compile import count_infosets
 
-    return {entry.name: build_game_tree(load_game(entry.usage)).num_infosets for entry in CATALOGUE.values()}
+    return {entry.name: count_infosets(load_game(entry.usage)) for entry in CATALOGUE.values()}
 
 
 @app.command
@@ -228,6 +228,80 @@ def evaluate(
     from equipoise.views.tables import print_numbers
 
     return print_numbers(numbers, unit=load_game(policy.game).chip_unit())
+
+
+@app.command
+def match(
+    a: Annotated[str, Parameter(help="A run directory or policy file, or uniform, always-call, always-raise.")],
+    b: Annotated[str, Parameter(help="The other player, likewise.")],
+    /,
+    *,
+    hands: Annotated[
+        int, Parameter(help="How many hands to play; each deal is played twice, seats swapped.")
+    ] = 100_000,
+    game: Annotated[str | None, Parameter(help="The game, where neither player is a saved policy.")] = None,
+    exact: Annotated[bool, Parameter(negative="", help="Compute the expected result instead of playing.")] = False,
+    aivat: Annotated[
+        Literal["both", "a", "b", "none"] | None,
+        Parameter(help="Whose strategy AIVAT may use to take out luck; both, where the game can be listed."),
+    ] = None,
+    seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
+    threads: Threads = 1,
+    log: Annotated[Path | None, Parameter(help="Write a line a hand to this file: poker as ACPC logs do.")] = None,
+    phh: Annotated[Path | None, Parameter(help="Write each hand of hold'em to this folder, as a PHH file.")] = None,
+    json: Json = False,
+) -> None:
+    """Let two policies of a game play each other: A's mean payoff a hand, with its 95% interval.
+
+    Payoffs are A's. Poker results are given in mbb/g too: thousandths of the big blind (or ante) a hand.
+    """
+    from equipoise.evaluation.hand_logs import writing_hands
+    from equipoise.evaluation.match import big_blind_of, exact_match, play_match
+    from equipoise.games import load_game
+    from equipoise.views.progress import show_count
+    from equipoise.views.tables import print_exact_match, print_match
+
+    players = _entrant(a), _entrant(b)
+    if exact:
+        if log is not None or phh is not None:
+            raise EquipoiseError(
+                "--exact plays no hands, so there is nothing to write: leave out --exact, --log, --phh"
+            )
+        expected = exact_match(*players, game=game, threads=threads)
+        played = load_game(expected.game)
+        if json:
+            return _print_json(expected.to_json(played))
+        return print_exact_match(expected, unit=played.chip_unit(), big_blind=big_blind_of(played))
+    with (
+        writing_hands((a, b), log=log, phh=phh) as on_hand,
+        show_count(f"{a} against {b}", hands, "hands") as on_progress,
+    ):
+        result = play_match(
+            *players,
+            hands=hands,
+            game=game,
+            known=aivat,
+            seed=seed,
+            threads=threads,
+            on_progress=on_progress,
+            on_hand=on_hand,
+        )
+    played = load_game(result.game)
+    if json:
+        return _print_json(result.to_json(played))
+    return print_match(result, unit=played.chip_unit(), big_blind=big_blind_of(played))
+
+
+def _entrant(text: str) -> Any:
+    """Return the player that a text names: a baseline, or the policy of a run directory or policy file."""
+    from equipoise.evaluation.players import BASELINES, PolicyPlayer
+    from equipoise.solving import open_policy
+
+    if text in BASELINES:
+        return BASELINES[text]
+    if not Path(text).exists():
+        raise EquipoiseError(f"'{text}' is neither a run, nor a policy file, nor one of {', '.join(BASELINES)}")
+    return PolicyPlayer(text, open_policy(text))
 
 
 @app.command

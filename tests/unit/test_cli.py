@@ -120,9 +120,36 @@ def test_plot_and_exports(run, kuhn, tmp_path):
     assert code == 0 and last_json(out)["value"] == pytest.approx(-1 / 18, abs=1e-3)
 
 
+def test_match(run, kuhn, tmp_path):
+    run("solve", "kuhn_poker", "--iterations", "3", "--out", "early")
+    code, out, err = run("match", kuhn, "early", "--hands", "20000", "--seed", "4", "--json")
+    assert (code, err) == (0, "")
+    result = last_json(out)
+    assert (result["a"], result["b"], result["hands"], result["seed"]) == (kuhn, "early", 20000, 4)
+    assert result["unit"] == "chips a hand to A" and result["mean_mbb"] == pytest.approx(1000 * result["mean"])
+    exact = last_json(run("match", kuhn, "early", "--exact", "--json")[1])
+    assert 0.005 < exact["mean"] < 0.5
+    assert result["mean"] == pytest.approx(exact["mean"], abs=4 * result["standard_error"])
+    deviations = [result["estimates"][name]["standard_deviation"] for name in ("aivat", "duplicate", "plain")]
+    assert deviations == sorted(deviations) and deviations[0] < deviations[2] / 2
+    again = last_json(run("match", kuhn, "early", "--hands", "20000", "--seed", "4", "--log", "hands.log", "--json")[1])
+    assert again["estimates"] == result["estimates"]
+    lines = (tmp_path / "hands.log").read_text().splitlines()
+    assert len(lines) == 20000 and lines[1].startswith("STATE:1:") and lines[1].endswith(":early|kuhn")
+    won = [float(line.split(":")[4].split("|")[line.endswith(f"|{kuhn}")]) for line in lines]
+    assert np.mean(won) == pytest.approx(result["estimates"]["plain"]["mean"], abs=1e-12)
+    _, out, _ = run("match", kuhn, "uniform", "--hands", "100")
+    assert "AIVAT, both strategies known" in out and "mbb/g: thousandths of the big blind or ante (1 chip)" in out
+    assert "mbb/g" in run("match", kuhn, "always-raise", "--exact")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["match", "kuhn", "unifrom"], "neither a run, nor a policy file, nor one of uniform"),
+        (["match", "uniform", "uniform"], "--game"),
+        (["match", "kuhn", "uniform", "--hands", "1"], "4 hands or more"),
+        (["match", "kuhn", "uniform", "--exact", "--log", "x"], "nothing to write"),
         (["solve", "leduk_poker"], "did you mean 'leduc_poker'?"),
         (["solve", "leduc_poker", "--algorithm", "crf+"], "did you mean 'cfr+'?"),
         (["solve", "nl_leduc(stack=0)"], "whole number from 1 to 30"),

@@ -5,11 +5,20 @@ To add a game, subclass :class:`Game` and :class:`State` in one file (see ``exam
 and 1, and are zero-sum: a payoff is always the payoff *to player 0*.
 """
 
+import bisect
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 CHANCE = -1
 TERMINAL = -2
+
+
+def pick(probabilities: Sequence[float], draw: float) -> int:
+    """Return the place that a draw from [0, 1) falls on, each place having its probability."""
+    last = max(place for place, probability in enumerate(probabilities) if probability > 0)
+    sums = list(itertools.accumulate(probabilities))
+    return min(bisect.bisect_right(sums, draw * sums[-1]), last)  # rounding may go beyond
 
 
 class State(ABC):
@@ -42,6 +51,10 @@ class State(ABC):
         """Return the probabilities of :meth:`actions` at a chance node; uniform unless a game says otherwise."""
         count = len(self.actions())
         return [1.0 / count] * count
+
+    def sample_outcome(self, random: Callable[[], float]) -> int:
+        """Return one of :meth:`actions` at a chance node, drawn; ``random`` gives numbers from [0, 1)."""
+        return self.actions()[pick(self.chance_probabilities(), random())]
 
     def action_name(self, action: int) -> str:
         """Return the action as a person would write it."""

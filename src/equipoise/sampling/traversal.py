@@ -126,7 +126,7 @@ def draw_deal(deal_range: Int64, deal_cumulative: Float, subgame: int, dice: UIn
 
 
 @inlined
-def _following(continuation: Int32, stage: int, payoff: float) -> int:
+def following_subgame(continuation: Int32, stage: int, payoff: float) -> int:
     """Return the subgame that comes after a round with this payoff to player 0, or -1 when the game is over."""
     return -1 if continuation.shape[0] == 1 else int(continuation[stage, 0 if payoff > 0.0 else 1])
 
@@ -171,7 +171,7 @@ def _probe(
         )
         if kind == TERMINAL:
             payoff = payoff_at(nodes, amounts, matrices, deals, deal_width, node, deal)
-            following = _following(continuation, stage, payoff)
+            following = following_subgame(continuation, stage, payoff)
             if following >= 0:
                 node = U(roots[following])
                 deal = U(draw_deal(deal_range, deal_cumulative, following, dice, tape))

@@ -131,6 +131,18 @@ class Evaluator:
             value, _ = self._sweep(0, strategies[0], respond=False)
         return BestResponses(value, (first, second))
 
+    def value(self, strategies: Strategies) -> float:
+        """Return the exact value to player 0 of a pair of strategies."""
+        write_plan(self.form.treeplexes[1], strategies[1], self._plans[1])
+        value, _ = self._sweep(0, strategies[0], respond=False)
+        return value
+
+    def infoset_values(self, player: int, strategies: Strategies) -> Float:
+        """Return the counterfactual value of each infoset to its player: payoff x reach of chance and the opponent."""
+        write_plan(self.form.treeplexes[1 - player], strategies[1 - player], self._plans[1 - player])
+        self._sweep(player, strategies[player], respond=False)
+        return self._values[player].copy()
+
     def respond(self, player: int, opponent_plan: Float, best: Float) -> float:
         """Write a best response to ``opponent_plan`` into ``best`` and return its value to the player."""
         self._plans[1 - player][:] = opponent_plan

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from equipoise.runs.drive import Progress
@@ -35,6 +35,35 @@ def _lines(what: str) -> OnProgress:
             sys.stderr.flush()
 
     return update
+
+
+@contextmanager
+def show_count(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """Show how many of ``total`` units of some work are done, for as long as the context lasts."""
+    started = last = time.monotonic()
+
+    def describe_count(done: int) -> str:
+        rate = done / max(time.monotonic() - started, 1e-9)
+        return f"{done:,} of {total:,} {unit}, {rate:,.3g} {unit}/s, {_duration((total - done) / max(rate, 1e-9))} left"
+
+    def write_line(done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            sys.stderr.write(f"{what}: {describe_count(done)}\n")
+            sys.stderr.flush()
+
+    if not sys.stderr.isatty():
+        yield write_line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[state]}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, state="building the tree; the first run ever compiles kernels")
+        yield lambda done: bar.update(task, completed=done, state=describe_count(done))
 
 
 @contextmanager

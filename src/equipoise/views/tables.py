@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from equipoise.evaluation.match import Estimate, ExactResult, MatchResult
 from equipoise.policies.policy import Policy
 
 _BAR = "█"
@@ -50,3 +51,54 @@ def print_policy(policy: Policy, indices: Sequence[int]) -> None:
             where = (str(policy.players[index]), policy.keys[index]) if ordinal == 0 else ("", "")
             table.add_row(*where, name, f"{probability:.4f}", _BAR * round(20 * float(probability)))
     _print(table)
+
+
+def print_match(result: MatchResult, *, unit: str, big_blind: int | None) -> None:
+    """Print what a match came to: each estimate of A's mean payoff, and how much luck is left in it."""
+    a, b = result.players
+    print(f"{result.game}: A = {a}, B = {b}; {result.hands:,} hands, each deal from both seats")  # noqa: T201
+    known = {"both": "both strategies known", "a": "A's strategy known", "b": "B's strategy known"}
+    rows: list[tuple[str, Estimate]] = [("plain", result.plain), ("duplicate", result.duplicate)]
+    if result.aivat is not None:
+        rows.append((f"AIVAT, {known[result.known]}", result.aivat))
+    table = Table(box=None, pad_edge=False)
+    for column in ("estimate", f"A wins a hand ({unit})", "95% interval", "standard deviation of a hand"):
+        table.add_column(column, no_wrap=True)
+    if big_blind is not None:
+        table.add_column("A wins (mbb/g)", no_wrap=True)
+        table.add_column("95% interval", no_wrap=True)
+    for name, estimate in rows:
+        cells = [name, *_mean_and_interval(estimate), f"{estimate.standard_deviation:.4g}"]
+        if big_blind is not None:
+            cells += _mean_and_interval(estimate.scaled(1000 / big_blind))
+        table.add_row(*cells)
+    _print(table)
+    if big_blind is not None:
+        _explain_mbb(big_blind)
+    speed = f"{result.hands / max(result.seconds, 1e-9):,.3g} hands/s through the {result.through}"
+    print(f"seed {result.seed}, {result.seconds:.3g} s on {result.threads} thread(s), {speed}")  # noqa: T201
+
+
+def print_exact_match(result: ExactResult, *, unit: str, big_blind: int | None) -> None:
+    """Print what an endless match would come to."""
+    a, b = result.players
+    print(f"{result.game}: A = {a}, B = {b}; exact, no sampling")  # noqa: T201
+    for name, value in (
+        ("seats swapped", result.mean),
+        ("A in seat 0", result.seats[0]),
+        ("A in seat 1", result.seats[1]),
+    ):
+        shown = f"{name:<15}{value:.6g} {unit} a hand to A"
+        print(shown + ("" if big_blind is None else f" = {1000 * value / big_blind:.6g} mbb/g"))  # noqa: T201
+    if big_blind is not None:
+        _explain_mbb(big_blind)
+
+
+def _mean_and_interval(estimate: Estimate) -> list[str]:
+    low, high = estimate.interval
+    return [f"{estimate.mean:.5g}", f"{low:.5g} to {high:.5g}"]
+
+
+def _explain_mbb(big_blind: int) -> None:
+    chips = f"{big_blind} chip{'s' * (big_blind != 1)}"
+    print(f"mbb/g: thousandths of the big blind or ante ({chips}) a hand")  # noqa: T201

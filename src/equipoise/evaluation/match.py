@@ -1,0 +1,372 @@
+"""Two players, many hands: who wins, by how much, and how sure that is.
+
+Every deal is played twice with the seats swapped, and the mean of the two hands is one sample (duplicate). Beside it
+stands what the same hands say without that (plain), and after AIVAT has taken out luck (see ``aivat``). On games that
+can be listed hands are played in compiled code, and :func:`exact_match` says what an endless match would come to. Games
+too large for that (hold'em) are played through their rules, hand by hand.
+
+AIVAT's value function is that of *self-play*: what an infoset of the observer's is worth when the known player meets
+itself there. It knows nothing of how the two at the table fare against each other.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from equipoise.compiled import set_threads
+from equipoise.errors import EquipoiseError
+from equipoise.evaluation.aivat import LuckCorrector
+from equipoise.evaluation.hands import Hand, recorded_hands
+from equipoise.evaluation.players import BASELINES, Baseline, ListedPlayer, Player, PolicyPlayer
+from equipoise.evaluation.rules_play import play_hand_by_rules
+from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, Table, play_pairs
+from equipoise.games import Game, State, load_game
+from equipoise.games.poker import PokerGame
+from equipoise.policies.policy import Policy
+from equipoise.sampling.tree import SampledGame, compile_for_sampling
+from equipoise.trees.best_response import Evaluator, Strategies
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.tables import TableMap
+from equipoise.trees.treeplex import Float
+
+Known = Literal["both", "a", "b", "none"]
+Through = Literal["tree", "rules"]
+Entrant = Player | Policy | str  # a string names a baseline
+
+OnHands = Callable[[int], None]
+
+
+class HandCorrections(Protocol):
+    """AIVAT for games played through their rules: what the corrections of a listed game are, asked hand by hand.
+
+    Whoever can value a large game (by vectors of hands on its public tree) fills this in. Both are in payoffs to A.
+    """
+
+    def start(self, seat_of_a: int) -> float:
+        """Return the estimate before the observer has acted."""
+
+    def after(self, state: State, action: int, seat_of_a: int) -> float:
+        """Return what an action adds to the estimate; 0 where another than the observer acts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A's mean payoff a hand, with its 95% interval; the standard deviation is that of one hand."""
+
+    mean: float
+    standard_error: float
+    standard_deviation: float
+    interval: tuple[float, float]
+
+    def scaled(self, factor: float) -> "Estimate":
+        """Return the estimate in another unit."""
+        low, high = self.interval
+        return Estimate(
+            mean=self.mean * factor,
+            standard_error=self.standard_error * factor,
+            standard_deviation=self.standard_deviation * factor,
+            interval=(low * factor, high * factor),
+        )
+
+
+def estimate_from(mean: float, *, variance: float, samples: int, hands: int) -> Estimate:
+    """Return the estimate that some independent samples make, of ``hands`` hands in all."""
+    from scipy.special import stdtrit  # slow to load
+
+    error = math.sqrt(variance / samples)
+    reach = float(stdtrit(samples - 1, 0.975)) * error  # Student's t: few deals say little about their own spread
+    return Estimate(
+        mean=mean,
+        standard_error=error,
+        standard_deviation=error * math.sqrt(hands),
+        interval=(mean - reach, mean + reach),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchResult:
+    """What a match came to, in the game's units; every number is A's."""
+
+    game: str
+    players: tuple[str, str]
+    hands: int
+    seats: tuple[float, float]  # mean payoffs of A's hands in seat 0 and in seat 1
+    plain: Estimate
+    duplicate: Estimate
+    aivat: Estimate | None
+    known: Known
+    seed: int
+    threads: int
+    seconds: float
+    through: Through  # the compiled tree, or the rules
+
+    @property
+    def best(self) -> Estimate:
+        """Return the estimate with the least luck in it."""
+        return self.duplicate if self.aivat is None else self.aivat
+
+    def to_json(self, game: Game) -> dict[str, Any]:
+        """Return the numbers, each under its name; the mean and interval in front are those of the best estimate."""
+        named = {"plain": self.plain, "duplicate": self.duplicate, "aivat": self.aivat}
+        return {
+            "game": self.game,
+            "a": self.players[0],
+            "b": self.players[1],
+            "hands": self.hands,
+            "unit": f"{game.chip_unit()} a hand to A",
+            **_numbers(self.best, big_blind_of(game)),
+            "known": self.known,
+            "estimates": {name: _numbers(e, big_blind_of(game)) for name, e in named.items() if e is not None},
+            "mean_in_seat": list(self.seats),
+            "big_blind": big_blind_of(game),
+            "seed": self.seed,
+            "threads": self.threads,
+            "through": self.through,
+            "seconds": self.seconds,
+            "hands_per_second": self.hands / max(self.seconds, 1e-9),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactResult:
+    """What an endless match comes to: A's expected payoffs, in the game's units."""
+
+    game: str
+    players: tuple[str, str]
+    seats: tuple[float, float]
+
+    @property
+    def mean(self) -> float:
+        """Return A's expected payoff a hand when the seats are swapped after each."""
+        return (self.seats[0] + self.seats[1]) / 2
+
+    def to_json(self, game: Game) -> dict[str, Any]:
+        """Return the numbers, each under its name."""
+        big_blind = big_blind_of(game)
+        return {
+            "game": self.game,
+            "a": self.players[0],
+            "b": self.players[1],
+            "exact": True,
+            "unit": f"{game.chip_unit()} a hand to A",
+            "mean": self.mean,
+            **({} if big_blind is None else {"mean_mbb": 1000 * self.mean / big_blind}),
+            "mean_in_seat": list(self.seats),
+            "big_blind": big_blind,
+        }
+
+
+def _numbers(estimate: Estimate, big_blind: int | None) -> dict[str, Any]:
+    """Return an estimate's numbers, in the game's unit and in mbb/g where there is a big blind."""
+    numbers: dict[str, Any] = {
+        "mean": estimate.mean,
+        "interval_95": list(estimate.interval),
+        "standard_error": estimate.standard_error,
+        "standard_deviation": estimate.standard_deviation,
+    }
+    if big_blind is not None:
+        in_mbb = estimate.scaled(1000 / big_blind)
+        numbers |= {"mean_mbb": in_mbb.mean, "interval_95_mbb": list(in_mbb.interval)}
+    return numbers
+
+
+def big_blind_of(game: Game) -> int | None:
+    """Return a poker game's big blind or ante, of which a thousandth is a mbb; None where there is no such thing."""
+    return game.big_blind if isinstance(game, PokerGame) else None
+
+
+def play_match(
+    a: Entrant,
+    b: Entrant,
+    *,
+    hands: int,
+    game: Game | str | None = None,
+    known: Known | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    corrections: HandCorrections | None = None,
+    on_progress: OnHands = lambda hands: None,
+    on_hand: Callable[[Hand], None] | None = None,
+) -> MatchResult:
+    """Let two players play ``hands`` hands (an odd number is rounded up) and return what came of it.
+
+    ``known`` says whose strategy AIVAT may use: ``both``, that of ``a`` or of ``b`` alone, or ``none`` (no AIVAT); if
+    not given, both where there are values for AIVAT. ``game`` is needed only where no policy names it. ``on_hand`` is
+    called with every hand, and costs time. Players that cannot list their strategy, and games that cannot be listed,
+    are played through the rules; AIVAT then needs ``corrections``. The result depends on the players, the number of
+    hands and the seed, not on ``threads``.
+    """
+    if hands < 4:
+        raise EquipoiseError(f"hands={hands} is not valid; an interval needs 4 hands or more")
+    if seed < 0:
+        raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
+    if threads < 1:
+        raise EquipoiseError(f"threads={threads} is not valid; give a number above 0")
+    played, (first, second) = _seat(a, b, game)
+    pairs = (hands + 1) // 2
+    started = time.perf_counter()
+    starts = (0.0, 0.0)
+    if isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and can_be_listed(played):
+        through: Through = "tree"
+        known = known or "both"
+        granted = set_threads(threads) if threads > 1 else 1
+        form, sampled = _listed(played)
+        strategies = first.strategies(form), second.strategies(form)
+        table, starts = correction_table(form, sampled, strategies, known)
+        chunks: list[FloatTable] = []
+        done = 0
+        for batch in play_pairs(sampled, table, pairs=pairs, seed=seed, threads=granted, recorded=on_hand is not None):
+            chunks.append(batch.sums)
+            if on_hand is not None:
+                for hand in recorded_hands(sampled, batch.records, 2 * done):
+                    on_hand(hand)
+            done += batch.pairs
+            on_progress(2 * done)
+        sums = np.concatenate(chunks).sum(axis=0)
+    else:
+        through, granted = "rules", 1
+        if corrections is not None:
+            starts = corrections.start(0), corrections.start(1)
+        elif known not in (None, "none"):
+            raise EquipoiseError(f"there are no values for AIVAT in {played.name}: leave it out, or give none")
+        known = known or ("both" if corrections is not None else "none")
+        sums = _sums_by_rules(played, (first, second), pairs, seed, corrections, on_progress, on_hand)
+    plain, duplicate, seats = _estimates(sums[:SAMPLES], pairs, (0.0, 0.0))
+    aivat = None if known == "none" else _estimates(sums[SAMPLES:], pairs, starts)[1]
+    return MatchResult(
+        game=played.name,
+        players=(first.name, second.name),
+        hands=2 * pairs,
+        seats=seats,
+        plain=plain,
+        duplicate=duplicate,
+        aivat=aivat,
+        known=known,
+        seed=seed,
+        threads=granted,
+        seconds=time.perf_counter() - started,
+        through=through,
+    )
+
+
+def exact_match(a: Entrant, b: Entrant, *, game: Game | str | None = None, threads: int = 1) -> ExactResult:
+    """Return A's exact expected payoff against B from both seats, on a game that can be listed."""
+    played, (first, second) = _seat(a, b, game)
+    if not (isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and can_be_listed(played)):
+        raise EquipoiseError(f"an exact match needs every history, and {played.name} has too many; sample it by hands")
+    form, _ = _listed(played)
+    evaluator = Evaluator(form, threads=set_threads(threads) if threads > 1 else 1)
+    mine, theirs = first.strategies(form), second.strategies(form)
+    seats = evaluator.value((mine[0], theirs[1])), 0.0 - evaluator.value((theirs[0], mine[1]))  # not -0.0
+    return ExactResult(game=played.name, players=(first.name, second.name), seats=seats)
+
+
+def can_be_listed(game: Game) -> bool:
+    """Return whether a game's infosets can be listed: all but hold'em, whose hands are too many."""
+    return not (isinstance(game, PokerGame) and game.hole_cards > 1)
+
+
+def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
+    form, sampled = compile_for_sampling(game, "auto", buffered=False)
+    if form is None:
+        raise EquipoiseError(f"{game.name} has too many infosets to list strategies for a match")
+    return form, sampled
+
+
+def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, tuple[Player, Player]]:
+    """Return the game and the two players, or say why these two cannot play each other."""
+    players = _player(a, "A"), _player(b, "B")
+    found = [(player.name, player.policy.game) for player in players if isinstance(player, PolicyPlayer)]
+    if len(found) == 2 and found[0][1] != found[1][1]:
+        (first, its_game), (second, other_game) = found
+        raise EquipoiseError(f"{first} plays {its_game} and {second} plays {other_game}: a match needs one game")
+    if game is None:
+        if not found:
+            raise EquipoiseError("neither player says which game to play: give --game, as in --game leduc_poker")
+        game = found[0][1]
+    played = load_game(game) if isinstance(game, str) else game
+    for name, its_game in found:
+        if its_game != played.name:
+            raise EquipoiseError(f"{name} plays {its_game}, not {played.name}")
+    for player in players:
+        if isinstance(player, Baseline):
+            player.check(played)
+    return played, players
+
+
+def _player(entrant: Entrant, letter: str) -> Player:
+    if isinstance(entrant, Policy):
+        return PolicyPlayer(letter, entrant)
+    if isinstance(entrant, str):
+        if entrant not in BASELINES:
+            raise EquipoiseError(f"there is no player '{entrant}'; {', '.join(BASELINES)} need no policy")
+        return BASELINES[entrant]
+    return entrant
+
+
+def correction_table(
+    form: SequenceForm, sampled: SampledGame, strategies: tuple[Strategies, Strategies], known: Known
+) -> tuple[Table, tuple[float, float]]:
+    """Return what the simulation reads, and AIVAT's estimates of A's payoff before a hand, from seat 0 and seat 1."""
+    to_table = TableMap(form)
+    flat = np.concatenate([to_table.from_form(pair) for pair in strategies])
+    if known == "none":
+        return Table(flat, np.zeros(to_table.size), -1), (0.0, 0.0)
+    observer = A if known == "b" else B
+    sign = 1.0 if observer == A else -1.0
+    met, observing = strategies[1 - observer], strategies[observer]
+    corrector = LuckCorrector(form, sampled.source)
+    by_action: list[Float] = []
+    starts = [0.0, 0.0]
+    for seat in range(2):  # the observer's
+        values = corrector.values(seat, met[1 - seat], assumed=met[seat])
+        own = observing[seat] if known == "both" else None
+        found = corrector.corrections(seat, met[1 - seat], values, own)
+        by_action.append(sign * found.by_action)
+        starts[seat if observer == A else 1 - seat] = sign * found.start
+    return Table(flat, to_table.from_form((by_action[0], by_action[1])), observer), (starts[0], starts[1])
+
+
+def _sums_by_rules(
+    game: Game,
+    players: tuple[Player, Player],
+    pairs: int,
+    seed: int,
+    corrections: HandCorrections | None,
+    on_progress: OnHands,
+    on_hand: Callable[[Hand], None] | None,
+) -> Float:
+    """Return the sums of a match played through the rules, as the compiled simulation makes them."""
+    sums = np.zeros(SUMS)
+    for pair in range(pairs):
+        payoffs, corrected = np.zeros(3), np.zeros(3)
+        for seat in range(2):
+            hand = play_hand_by_rules(game, players, seat_of_a=seat, seed=seed, pair=pair)
+            payoffs[seat] = hand.payoff_to_a()
+            if corrections is not None:
+                corrected[seat] = sum(corrections.after(state, action, seat) for state, action in hand.decisions())
+            if on_hand is not None:
+                on_hand(hand)
+        payoffs[2], corrected[2] = payoffs[:2].mean(), corrected[:2].mean()
+        sums += np.concatenate([payoffs, payoffs**2, corrected, corrected**2])
+        on_progress(2 * pair + 2)
+    return sums
+
+
+def _estimates(sums: Float, pairs: int, starts: tuple[float, float]) -> tuple[Estimate, Estimate, tuple[float, float]]:
+    """Return the plain and the duplicate estimate, and the means by seat, from sums of samples and of their squares."""
+    means = sums[:3] / pairs
+    variances = np.maximum(0.0, sums[3:] - pairs * means**2) / (pairs - 1)
+    means += [starts[0], starts[1], (starts[0] + starts[1]) / 2]
+    mean = float(means[2])
+    # Plain: as if each hand had a deal of its own, half of them in each seat.
+    single = float(variances[0] + variances[1]) / 2
+    return (
+        estimate_from(mean, variance=single, samples=2 * pairs, hands=2 * pairs),
+        estimate_from(mean, variance=float(variances[2]), samples=pairs, hands=2 * pairs),
+        (float(means[0]), float(means[1])),
+    )
