@@ -367,7 +367,7 @@ D10 = Claim(
     paper="Li et al. 2019, Figure 5 (D)",
     says="NLLH(5): LSTM with attention is slightly best late, among fully connected, LSTM, RNN and GRU with attention",
     unit="chips a game",
-    full=Sweep(settings=_architectures(60), seeds=1, scale="60 iterations, one seed, width 16, our fitting"),
+    full=Sweep(settings=_architectures(150), seeds=1, scale="150 iterations, one seed, width 16, our fitting"),
     quick=Sweep(settings=_architectures(4), seeds=1, scale="4 iterations, one seed"),
     figures=(BY_ITERATION,),
     judge=_judge_d10,
