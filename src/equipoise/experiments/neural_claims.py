@@ -577,11 +577,11 @@ L1 = Claim(
     unit="chips a game",
     full=Sweep(
         settings=(
-            _run(_DEEP, "deep-cfr", LEDUC, core_seconds=900.0, until=0.055, evaluation_growth=1.3),
-            _run(_SINGLE, "sd-cfr", LEDUC, core_seconds=900.0, until=0.045, evaluation_growth=1.3),
+            _run(_DEEP, "deep-cfr", LEDUC, core_seconds=900.0, until=0.06, evaluation_growth=1.3),
+            _run(_SINGLE, "sd-cfr", LEDUC, core_seconds=900.0, until=0.05, evaluation_growth=1.3),
         ),
         seeds=8,
-        scale="eight seeds; a run ends a little below its last level",
+        scale="eight seeds; a run ends at its last level",
     ),
     quick=Sweep(
         settings=(_run(_SINGLE, "sd-cfr", LEDUC, core_seconds=50.0, evaluation_growth=1.3),),

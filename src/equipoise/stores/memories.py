@@ -2,7 +2,8 @@
 
 A *memory* keeps rows (what a network sees of an infoset), values and the iteration of each sample:
 
-- ``reservoir``: every sample ever made is in it with the same probability (Vitter 1985, Algorithm R);
+- ``reservoir``: every sample ever made is in it with the same probability (Vitter 1985, Algorithm R), and the order is
+  random: a stretch of it is a random batch, which is read many times faster than samples from all over the memory;
 - ``window``: the last samples only, as in B19's ablation;
 - ``aggregated``: no samples but their weighted sums by row. A squared loss over samples is, but for a constant, the
   squared loss over means by row, each counted with its weight; where rows can be listed this is exact and cheap. It is
@@ -42,6 +43,7 @@ NO_WARM_START = (
 )
 _NO_TAPE = np.zeros((0, 3))
 ROW, ITERATION, FIRST_VALUE = 0, 1, 2  # of a sample
+NOWHERE = -1  # the next sample of a fit that has drawn none yet
 
 Float32 = npt.NDArray[np.float32]
 FloatTable = npt.NDArray[np.float64]
@@ -68,6 +70,11 @@ def _add_to_reservoir(
         place = counts[0]
         if counts[0] < capacity:
             counts[0] += 1
+            if not windowed:  # shuffled while it fills (Fisher and Yates, inside out)
+                other = min(int(draw(dice, tape) * counts[0]), place)
+                for column in range(heads.shape[1]):
+                    heads[place, column] = heads[other, column]
+                place = other
         elif windowed:
             place = counts[1] % capacity
         else:
@@ -95,19 +102,31 @@ def _draw_batch(
     heads: Int32Table,
     values: Float32,
     kept: int,
+    shuffled: bool,
     weighted: bool,
     latest: int,
     dice: UInt64,
     tape: Float,
+    next_sample: Int64,
     chosen: UInt64,
     place_of: Int64,
     drawn: Int64,
     weight: Float,
     target: FloatTable,
 ) -> int:
-    """Draw samples, sum them by row, and return the number of different rows."""
-    for number in range(chosen.size):  # all first, so that the look-ups below need not wait for one another
-        chosen[number] = min(int(draw(dice, tape) * kept), kept - 1)
+    """Draw samples, sum them by row, and return the number of different rows.
+
+    From a shuffled memory, a batch goes on where the last one of the fit ended.
+    """
+    if shuffled:
+        sample = next_sample[0] if next_sample[0] >= 0 else min(int(draw(dice, tape) * kept), kept - 1)
+        for number in range(chosen.size):
+            chosen[number] = sample
+            sample = sample + 1 if sample + 1 < kept else 0
+        next_sample[0] = sample
+    else:
+        for number in range(chosen.size):  # all first, so that the look-ups below need not wait for one another
+            chosen[number] = min(int(draw(dice, tape) * kept), kept - 1)
     distinct = 0
     for number in range(chosen.size):
         sample = chosen[number]
@@ -155,6 +174,7 @@ class Memory:
         self._value_sum = np.zeros((listed, columns))
         self._place_of = np.full(num_rows, -1, np.int64)
         self._dice = np.zeros(2, np.uint64)
+        self._next_sample = np.full(1, NOWHERE)
 
     @property
     def seen(self) -> int:
@@ -174,6 +194,7 @@ class Memory:
     def start_drawing(self, fit_number: int) -> None:
         """Begin the random stream of a fit."""
         _start(self._dice, self._seed + 2, fit_number)
+        self._next_sample[0] = NOWHERE
 
     def draw(self, batch: int, latest: int) -> tuple[Int64, Float, Float]:
         """Return rows, their weights and their mean values: of a random batch, or of everything if aggregated."""
@@ -187,10 +208,12 @@ class Memory:
             self._heads,
             self._values,
             int(self._counts[0]),
+            self.kind == "reservoir",
             self._weighted,
             latest,
             self._dice,
             _NO_TAPE,
+            self._next_sample,
             np.empty(batch, np.uint64),
             self._place_of,
             drawn,

@@ -277,3 +277,27 @@ def test_illegal_actions_of_a_memory_never_reach_its_network(fitted_memory):
         found.append(store.network.parameters())
     np.testing.assert_array_equal(found[0], found[1])
     assert not legal.all()
+
+
+@pytest.mark.parametrize("count", [400, 1_300])  # while it fills, and when it is full
+def test_a_batch_of_a_reservoir_holds_early_and_late_samples_alike(count):
+    """A batch is a stretch of the memory: if samples lay there as they came, it would hold neighbours in time."""
+    mean_ages, spreads = [], []
+    for seed in range(300):
+        memory = memory_of(capacity=500, seed=seed)
+        fill(memory, [100] * (count // 100))
+        memory.start_drawing(1)
+        drawn, _, _ = memory.draw(20, latest=1)
+        mean_ages.append(drawn.mean() / count)
+        spreads.append(drawn.std() / count)
+    error = np.sqrt(1 / 12 / 20 / 300)
+    assert abs(np.mean(mean_ages) - 0.5) < 4 * error
+    assert np.mean(spreads) > 0.25  # of neighbours: 0.014; of independent samples: about 0.28
+
+
+def test_a_fit_draws_no_sample_twice_before_it_has_drawn_all():
+    memory = memory_of(capacity=500)
+    fill(memory, [500])
+    memory.start_drawing(1)
+    drawn = np.concatenate([memory.draw(100, latest=1)[0] for _ in range(5)])
+    assert len(np.unique(drawn)) == 500
