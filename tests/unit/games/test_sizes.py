@@ -154,12 +154,11 @@ def test_flop_holdem_is_as_large_as_is_published():
 
 
 def test_limit_holdem_is_as_large_as_is_published():
-    # Johanson 2013, Table 1: 3.194e14 infosets of heads-up limit hold'em with four bets a round.
-    assert num_infosets(load_game("limit_holdem(caps=3-4-4-4)")) == pytest.approx(3.194e14, rel=2e-4)
+    # Bowling et al. 2015: 3.19e14 infosets with four bets a round, and 1.38e13 up to suits.
+    assert num_infosets(load_game("limit_holdem(caps=3-4-4-4)")) == pytest.approx(3.19e14, rel=2e-3)
     assert num_infosets(load_game("limit_holdem(caps=3-3-4-4)")) == 248_395_757_948_208
-    # Its infosets up to suits, with Waugh's counts of canonical hands.
-    canonical = (169, 1_286_792, 55_190_538, 2_428_287_420)
-    assert num_infosets(load_game("limit_holdem(caps=3-4-4-4)"), canonical) == pytest.approx(1.380e13, rel=5e-4)
+    canonical = (169, 1_286_792, 55_190_538, 2_428_287_420)  # hands up to suits by round: Waugh 2013
+    assert num_infosets(load_game("limit_holdem(caps=3-4-4-4)"), canonical) == pytest.approx(1.38e13, rel=4e-3)
 
 
 def test_no_limit_holdem_is_counted_or_refused(monkeypatch):
