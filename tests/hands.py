@@ -14,7 +14,6 @@ HOLDEM = [
     "nolimit_holdem",
     "nolimit_holdem(stack=2000)",
     "nolimit_holdem(stack=777,actions=full)",
-    "nolimit_holdem(stack=20000,actions=full)",
     "nolimit_holdem(stack=1500,actions=0.5-1-2-allin)",
     "nolimit_holdem(stack=300,actions=0.75)",
 ]

@@ -21,17 +21,21 @@ EVERYTHING_BUT_CARDS = (
     Automation.CHIPS_PULLING,
 )
 STACK_WITHOUT_LIMIT = 20_000
+CAPS = {
+    "flop_holdem": (3, 4),
+    "limit_holdem(caps=3-3-4-4)": (3, 3, 4, 4),
+    "limit_holdem(caps=3-4-4-4)": (3, 4, 4, 4),
+}
 
 
 def pokerkit_game(game, automations=EVERYTHING_BUT_CARDS):
     """Return PokerKit's game; it lets a limit round have four raises, so each round is told its own number."""
-    rounds = game.betting.rounds
-    if rounds[0].bet_size is None:
+    if game.name.startswith("nolimit"):
         return NoLimitTexasHoldem(automations, True, 0, (50, 100), 100)
-    theirs = FixedLimitTexasHoldem(automations, True, 0, (50, 100), rounds[0].bet_size, rounds[-1].bet_size)
+    theirs = FixedLimitTexasHoldem(automations, True, 0, (50, 100), 100, 200)
     theirs.streets = tuple(
-        replace(street, max_completion_betting_or_raising_count=betting.max_raises)
-        for street, betting in zip(theirs.streets, rounds, strict=False)  # flop hold'em has the first two
+        replace(street, max_completion_betting_or_raising_count=cap)
+        for street, cap in zip(theirs.streets, CAPS[game.name], strict=False)  # flop hold'em has the first two
     )
     return theirs
 

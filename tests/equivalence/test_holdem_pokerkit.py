@@ -9,7 +9,7 @@ from tests.hands import HOLDEM, random_hand
 from tests.pokerkit_games import amounts, follow, start
 
 
-@pytest.mark.parametrize("text", HOLDEM)
+@pytest.mark.parametrize("text", [*HOLDEM, "nolimit_holdem(stack=20000,actions=full)"])
 def test_random_hands_go_the_same_way(text):
     game = load_game(text)
     any_size = game.betting.rounds[0].bet_size is None and game.betting.rounds[0].pot_sizes is None

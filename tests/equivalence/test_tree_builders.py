@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from equipoise.games import load_game
+from equipoise.games.betting import BettingRound, BettingRules
+from equipoise.games.poker import Deck, PokerGame
 from equipoise.trees.compile import build_game_tree
 from equipoise.trees.game_tree import tree_from_rules
 
@@ -32,7 +34,16 @@ LARGER = [
 
 @pytest.mark.parametrize("text", [pytest.param(text, marks=pytest.mark.nojit) for text in SMALL] + LARGER)
 def test_compiled_tree_equals_the_rules(text):
-    game = load_game(text)
+    check_built(load_game(text))
+
+
+def test_compiled_tree_with_two_board_cards_dealt_at_once_equals_the_rules():
+    rounds = (BettingRound(max_raises=1, bet_size=2, first_player=0), BettingRound(max_raises=1, bet_size=2))
+    rules = BettingRules(blinds=(1, 2), rounds=rounds)
+    check_built(PokerGame("two_cards", Deck(ranks=("T", "J", "Q", "K", "A")), rules, (0, 2)))
+
+
+def check_built(game):
     built, walked = build_game_tree(game), tree_from_rules(game)
     for name in ("player", "parent", "first_child", "num_children"):
         np.testing.assert_array_equal(getattr(built, name), getattr(walked, name), err_msg=name)

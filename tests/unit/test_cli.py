@@ -84,7 +84,9 @@ def test_games_and_algorithms_are_listed_with_sizes_and_papers(run):
     _, out, _ = run("games")
     assert "3,648" in out and "24,576" in out and "efg:PATH" in out
     listed = last_json(run("games", "--json")[1])["games"]
-    assert {"leduc_poker": 936}.items() <= {entry["game"]: entry["infosets"] for entry in listed}.items()
+    assert {"leduc_poker": 936, "flop_holdem": 1_819_282_608}.items() <= {
+        entry["game"]: entry["infosets"] for entry in listed
+    }.items()
     _, out, _ = run("algorithms")
     assert "Tammelin 2014" in out and "alpha=1.5" in out
     names = {entry["algorithm"] for entry in last_json(run("algorithms", "--json")[1])["algorithms"]}
@@ -161,6 +163,10 @@ def test_match(run, kuhn, tmp_path):
         (["solve", "leduc_poker", "--set", "alpha=1"], "has no parameter 'alpha'"),
         (["solve", "leduc_poker", "--algorithm", "dcfr", "--set", "alpha=x"], "alpha=x is not valid"),
         (["solve", "goofspiel(cards=9)"], "GiB"),
+        (["solve", "limit_holdem"], "take a smaller game"),
+        (["solve", "limit_holdem(caps=4)"], "the most bets and raises of each of four rounds, 0 to 9, as 3-3-4-4"),
+        (["solve", "nolimit_holdem(actions=pot)"], "fcpa (fold, call, pot, all-in), full"),
+        (["solve", "nolimit_holdem(stack=99)"], "whole number from 100"),
         (["solve", "efg:missing.efg"], "missing.efg"),
         (["solve", "efg:bad.efg"], "line 2"),
         (["solve", "open_spiel:kuhn_poker(players=3)"], "3 players"),

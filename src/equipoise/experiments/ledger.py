@@ -80,7 +80,8 @@ def draw(results: dict[str, list[History]], figure: Figure, title: str, path: Pa
 
 
 def _cost(history: History) -> float:
-    return float(history[-1].get("seconds", 0.0))
+    last = history[-1]
+    return float(last.get("core_seconds", last.get("seconds", 0.0)))
 
 
 def _thinned(history: History) -> History:

@@ -6,6 +6,7 @@ antes and blinds included, and a raise is named by the total that its player has
 fractions of the pot (no-limit with an action abstraction).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -106,12 +107,17 @@ class BettingState(NamedTuple):
 def legal_actions(rules: BettingRules, state: BettingState) -> list[int]:
     """Return FOLD (only when facing a bet), CALL, then the raises from smallest to largest."""
     actions = [FOLD, CALL] if state.to_call() > 0 else [CALL]
-    actions.extend(range(RAISE, RAISE + len(raise_totals(rules, state))))
+    actions.extend(range(RAISE, RAISE + len(raise_choices(rules, state))))
     return actions
 
 
 def raise_totals(rules: BettingRules, state: BettingState) -> list[int]:
     """Return the totals that the acting player may raise to, smallest first."""
+    return list(raise_choices(rules, state))
+
+
+def raise_choices(rules: BettingRules, state: BettingState) -> Sequence[int]:
+    """Return the same totals, as a range where every amount is legal: there may be thousands, and one is looked up."""
     betting = rules.rounds[state.round]
     if betting.max_raises is not None and state.raises_in_round >= betting.max_raises:
         return []
@@ -128,7 +134,7 @@ def raise_totals(rules: BettingRules, state: BettingState) -> list[int]:
     smallest = min(highest + state.min_raise, rules.stack)
     if betting.pot_sizes is not None:
         return betting.pot_sizes.totals(highest, smallest, rules.stack)
-    return list(range(smallest, rules.stack + 1))
+    return range(smallest, rules.stack + 1)
 
 
 def apply_action(rules: BettingRules, state: BettingState, action: int) -> BettingState:
@@ -157,7 +163,7 @@ def apply_action(rules: BettingRules, state: BettingState, action: int) -> Betti
             min_raise=max(rules.blinds),
             text=text + "/",
         )
-    total = raise_totals(rules, state)[action - RAISE]
+    total = raise_choices(rules, state)[action - RAISE]
     return state._replace(
         player=opponent,
         spent=(total, state.spent[1]) if player == 0 else (state.spent[0], total),
@@ -173,7 +179,7 @@ def action_text(rules: BettingRules, state: BettingState, action: int) -> str:
     if action < RAISE:
         return "f" if action == FOLD else "c"
     limit = rules.rounds[state.round].bet_size is not None
-    return "r" if limit else f"r{raise_totals(rules, state)[action - RAISE]}"
+    return "r" if limit else f"r{raise_choices(rules, state)[action - RAISE]}"
 
 
 def action_name(rules: BettingRules, state: BettingState, action: int) -> str:
@@ -187,4 +193,4 @@ def action_name(rules: BettingRules, state: BettingState, action: int) -> str:
     word = "raise" if facing or blind else "bet"
     if rules.rounds[state.round].bet_size is not None:
         return word
-    return f"{word} to {raise_totals(rules, state)[action - RAISE]}"
+    return f"{word} to {raise_choices(rules, state)[action - RAISE]}"

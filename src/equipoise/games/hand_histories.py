@@ -2,7 +2,7 @@
 
 - ACPC: one line a hand, as the logs of the Annual Computer Poker Competition have it, with the result and the players'
   names: ``STATE:0:cr200c/cc/cc/cc:QsQd|AhKd/2c7d9s/Th/3c:200|-200:B|A``.
-- PHH (Kim 2023, the poker hand history format): TOML, a table a hand; PokerKit reads it.
+- PHH (Kim 2024, the poker hand history format): TOML, a table a hand; PokerKit reads it.
 
 In both the seats are listed in the order of acting in the last round: in hold'em the big blind first, then the dealer.
 """

@@ -19,7 +19,7 @@ from equipoise.games.betting import (
     action_text,
     apply_action,
     legal_actions,
-    raise_totals,
+    raise_choices,
 )
 from equipoise.games.poker import Cards, Deck, PokerGame, PokerState
 
@@ -48,7 +48,7 @@ def read_cards(deck: Deck, text: str) -> Cards:
 
 def read_action(rules: BettingRules, state: BettingState, text: str) -> int:
     """Return the legal action that ``f``, ``c``, ``r`` or ``r400`` is after ``state``."""
-    totals = raise_totals(rules, state)
+    totals = raise_choices(rules, state)
     if text == "f" and state.to_call() > 0:
         return FOLD
     if text == "c":
@@ -82,12 +82,12 @@ def read_betting(rules: BettingRules, text: str) -> BettingState:
     for step in _STEPS.findall(text):
         missing = state.text.count("/") - slashes
         if step == "/":
-            if missing == 0 and not (state.finished and state.folded < 0 and slashes < state.round):
+            if missing <= 0 and not (state.finished and state.folded < 0 and slashes < state.round):
                 raise EquipoiseError(f"betting '{text}': a '/' stands where no round ends")
             slashes += 1
         elif state.finished:
             raise EquipoiseError(f"betting '{text}': the hand is over after '{state.text}', but '{step}' follows")
-        elif missing:
+        elif missing > 0:
             raise EquipoiseError(f"betting '{text}': the round is over after '{state.text[:-1]}', write a '/' there")
         else:
             state = apply_action(rules, state, read_action(rules, state, step))

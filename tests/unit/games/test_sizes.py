@@ -3,11 +3,15 @@
 import pytest
 
 from equipoise import solve
-from equipoise.games import TERMINAL, load_game
+from equipoise.errors import EquipoiseError
+from equipoise.games import TERMINAL, load_game, sizes
+from equipoise.games.betting import BettingRound, BettingRules
 from equipoise.games.bluff import Bluff
+from equipoise.games.poker import Deck, PokerGame
+from equipoise.games.sizes import betting_size, hands_by_round, num_deals, num_infoset_actions, num_infosets
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.build_goofspiel import count_histories as count_goofspiel_histories
-from equipoise.trees.compile import build_game_tree, build_public_tree
+from equipoise.trees.compile import build_game_tree, build_public_tree, compile_game, count_infosets
 from equipoise.trees.public_tree import count_histories
 from tests.naive.values import histories
 
@@ -108,3 +112,58 @@ def test_uniform_play_on_leduc_is_as_bad_as_is_known(compiled):
     form = compiled("leduc_poker")
     uniform = tuple(plex.uniform_strategy() for plex in form.treeplexes)
     assert Evaluator(form).best_responses(uniform).exploitability == pytest.approx(2.37361, abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    "text", ["kuhn_poker", "one_card_poker(cards=5)", "leduc_poker", "nl_leduc(stack=5)", "nl_leduc(stack=7)"]
+)
+def test_poker_is_counted_without_being_listed(text):
+    game = load_game(text)
+    tree = build_public_tree(game)
+    assert num_infosets(game) == count_infosets(game) == tree.num_infosets
+    assert betting_size(game.betting).nodes == tree.num_nodes
+    assert num_infoset_actions(game) == sum(plex.num_sequences - 1 for plex in compile_game(game).treeplexes)
+
+
+def small_holdem(board_cards):
+    """Return a game with hands of one card and as many rounds as deals, the first one empty."""
+    rounds = (BettingRound(max_raises=1, bet_size=2),) * len(board_cards)
+    deck = Deck(ranks=("T", "J", "Q", "K", "A"))
+    return PokerGame(f"small{board_cards}", deck, BettingRules(blinds=(1, 2), rounds=rounds), board_cards)
+
+
+@pytest.mark.parametrize("board_cards", [(0,), (0, 1), (0, 2), (0, 1, 1), (0, 0, 2), (0, 2, 0)])
+def test_boards_of_several_cards_and_several_deals_are_counted(board_cards):
+    game = small_holdem(board_cards)
+    listed = list(histories(game))
+    keys = {(state.player, state.infoset_key()) for state in listed if state.player >= 0}
+    assert len(keys) == num_infosets(game) == count_infosets(game) == compile_game(game).num_infosets
+    shown = [state for state in listed if state.player == TERMINAL and state.betting.folded < 0]
+    assert num_deals(game) == len({(state.hands, state.board) for state in shown})
+
+
+def test_flop_holdem_is_as_large_as_is_published():
+    game = load_game("flop_holdem")
+    size = betting_size(game.betting)
+    assert size.decisions == (8, 70) and size.deals == (0, 7)
+    assert hands_by_round(game) == [1_326, 25_989_600]
+    assert num_infosets(game) == 8 * 1_326 + 70 * 25_989_600 == 1_819_282_608
+    # Up to suits: 169 hands before the flop, 1,286,792 with it; Brown et al. 2019 print the infoset-actions.
+    assert num_infosets(game, (169, 1_286_792)) == 8 * 169 + 70 * 1_286_792 == 90_076_792
+    assert num_infoset_actions(game, (169, 1_286_792)) == 234_199_693
+
+
+def test_limit_holdem_is_as_large_as_is_published():
+    # Bowling et al. 2015: 3.19e14 infosets with four bets a round, and 1.38e13 up to suits.
+    assert num_infosets(load_game("limit_holdem(caps=3-4-4-4)")) == pytest.approx(3.19e14, rel=2e-3)
+    assert num_infosets(load_game("limit_holdem(caps=3-3-4-4)")) == 248_395_757_948_208
+    canonical = (169, 1_286_792, 55_190_538, 2_428_287_420)  # hands up to suits by round: Waugh 2013
+    assert num_infosets(load_game("limit_holdem(caps=3-4-4-4)"), canonical) == pytest.approx(1.38e13, rel=4e-3)
+
+
+def test_no_limit_holdem_is_counted_or_refused(monkeypatch):
+    size = betting_size(load_game("nolimit_holdem").betting)
+    assert size.decisions == (20, 100, 340, 900)
+    monkeypatch.setattr(sizes, "MOST_FUTURES", 1000)
+    with pytest.raises(EquipoiseError, match="betting with more than 1,000 states is not counted"):
+        betting_size(load_game("nolimit_holdem(stack=1000,actions=full)").betting)

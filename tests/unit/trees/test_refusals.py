@@ -7,6 +7,8 @@ import pytest
 from equipoise import memory
 from equipoise.errors import EquipoiseError
 from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
+from equipoise.games.betting import BettingRound, BettingRules
+from equipoise.games.poker import Deck, PokerGame
 from equipoise.trees import game_tree
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import build_game_tree, compile_game
@@ -133,6 +135,32 @@ def little_memory(monkeypatch):
 def test_what_does_not_fit_in_memory_is_refused_with_numbers(text, engine, message):
     with pytest.raises(EquipoiseError, match=message + r".* and 8\.0 GiB is available"):
         compile_game(load_game(text), engine)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("engine", ["auto", "sequence", "vector"])
+@pytest.mark.parametrize(
+    ("text", "deals"),
+    [
+        ("flop_holdem", r"2\.8e\+10"),
+        ("limit_holdem", r"5\.6e\+13"),
+        ("nolimit_holdem", r"5\.6e\+13"),
+        ("nolimit_holdem(actions=full)", r"5\.6e\+13"),
+    ],
+)
+def test_holdem_is_refused_at_once(text, engine, deals):
+    message = rf"{text[:11]}.* \({deals} of two hands and a board\) needs about .* take a smaller game"
+    with pytest.raises(EquipoiseError, match=message):
+        compile_game(load_game(text), engine)
+
+
+def test_board_cards_in_several_deals_have_no_public_tree():
+    rounds = (BettingRound(max_raises=1, bet_size=2),) * 3
+    deck = Deck(ranks=("J", "Q", "K", "A"))
+    game = PokerGame("two_deals", deck, BettingRules(blinds=(1, 2), rounds=rounds), (0, 1, 1))
+    with pytest.raises(EquipoiseError, match="two_deals has no public tree; use the sequence engine"):
+        compile_game(game, "vector")
+    assert compile_game(game).engine == "sequence"
 
 
 def test_a_list_of_histories_needs_more_memory_than_a_public_tree(monkeypatch):
