@@ -472,7 +472,8 @@ ENTRIES_15 = 3_366_192  # (infoset, action) pairs of NLLH(15), suits included
 
 
 def _judge_d12(results: Results) -> list[Finding]:
-    (networks,), (table,) = (history for label, history in sorted(results.items(), key=lambda item: item[0] == _TWIN))
+    table = results[_TWIN][0]
+    networks = next(histories[0] for label, histories in results.items() if label != _TWIN)
     last = networks[-1]
     numbers = last["regret_parameters"] + last["strategy_parameters"]
     ratio = 2 * ENTRIES_15 / numbers
