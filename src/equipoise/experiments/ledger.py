@@ -80,8 +80,8 @@ def draw(results: dict[str, list[History]], figure: Figure, title: str, path: Pa
 
 
 def _cost(history: History) -> float:
-    last = history[-1]
-    return float(last.get("core_seconds", last.get("seconds", 0.0)))
+    last = {"seconds": 0.0, **history[-1]}
+    return float(last.get("core_seconds", last["seconds"]))
 
 
 def _thinned(history: History) -> History:
