@@ -652,7 +652,7 @@ L4 = Claim(
     paper=_OWN,
     says="Single Deep CFR with aggregated targets on limit Leduc: still falling at ten minutes, no divergence",
     unit="chips a game",
-    full=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=600.0),), seeds=2, scale="ten minutes, two seeds"),
+    full=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=600.0),), seeds=1, scale="ten minutes, one seed"),
     quick=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=60.0),), seeds=1, scale="one minute, one seed"),
     figures=(BY_SECONDS,),
     judge=_judge_l4,
@@ -761,7 +761,7 @@ L6 = Claim(
     says="NLLH(5): each choice that the paper leaves open is at least as good as shipped as any other one tried, one "
     "change at a time",
     unit="chips a game",
-    full=Sweep(settings=_choices(300), seeds=2, scale="300 iterations, two seeds"),
+    full=Sweep(settings=_choices(300), seeds=1, scale="300 iterations, one seed"),
     quick=Sweep(settings=_choices(25), seeds=1, scale="25 iterations, one seed"),
     figures=(BY_ITERATION,),
     judge=_judge_l6,
