@@ -1,8 +1,8 @@
 """Tables of sums beside boards, a row of classes per entry, in 64, 32 or 16 bits a number.
 
-In 16 bits a row has a scale of its own, its largest number over 32,767, and numbers are rounded at random to one of the
-two nearest steps, so that increments far smaller than a step are not lost but kept in expectation. The draws come from a
-hash of place and iteration: a run is the same every time, on any number of threads.
+In 16 bits a row has a scale of its own, its largest number over 32,767, and numbers are rounded at random to one of
+the two nearest steps, so that increments far smaller than a step are not lost but kept in expectation. The draws come
+from a hash of place and iteration: a run is the same every time, on any number of threads.
 """
 
 from typing import Literal, NamedTuple
@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import inlined, kernel_pair, prange, set_threads
-from equipoise.trees.board_form import Betting, BoardForm, Pairs
+from equipoise.compiled import inlined, uncounted
+from equipoise.trees.board_form import Betting, BoardForm, Pairs, entries_before
 from equipoise.trees.treeplex import Float, Int64
 
 Storage = Literal["float64", "float32", "int16"]
@@ -79,10 +79,11 @@ def store_rows(table: Table, start: int, row: int, rows: int, width: int, given:
             stored[k] = given[k]
 
 
+@uncounted
 def _write_normalised(
     betting: Betting, pairs: Pairs, first_entries: Int64, table: Table, first: int, last: int, out: Float
 ) -> None:
-    for board in prange(first, last):
+    for board in range(first, last):
         first_pair = pairs.first_pair[board]
         width = pairs.first_pair[board + 1] - first_pair
         place = (first_pair - pairs.first_pair[first]) * first_entries[2]
@@ -103,30 +104,23 @@ def _write_normalised(
                     weights[k] = weights[k] / total if total > 0.0 else 1.0 / actions
 
 
-_WRITE_NORMALISED = kernel_pair(_write_normalised)
-
-
 class TableStrategy:
     """The strategies that are proportional to tables of sums; uniform where an infoset has no weight."""
 
-    def __init__(self, form: BoardForm, start_sums: Float, sums: Table, *, threads: int = 1) -> None:
+    concurrent = True
+
+    def __init__(self, form: BoardForm, start_sums: Float, sums: Table) -> None:
         self.form = form
         self.start_sums = start_sums
         self.sums = sums
-        self.threads = threads
 
     def write_start(self, out: Float) -> None:
-        """Write the probabilities of the first round."""
-        betting, width = self.form.betting[0], self.form.num_starting_classes
+        """Write the probabilities of the first round: those of one board that is no board."""
+        betting = self.form.betting[0]
         table = Table(self.start_sums, np.zeros(0, np.float32))
-        pairs = Pairs(np.array([0, width]), self.form.pairs.start_class, self.form.pairs.start_weight)
-        entries = np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
-        _WRITE_NORMALISED[0](betting, pairs, entries, table, 0, 1, out)
+        pairs = self.form.pairs._replace(first_pair=np.array([0, self.form.num_starting_classes]))
+        _write_normalised(betting, pairs, entries_before(betting), table, 0, 1, out)
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
         """Write the probabilities beside some boards."""
-        if self.threads > 1:
-            set_threads(self.threads)
-        _WRITE_NORMALISED[self.threads > 1](
-            self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out
-        )
+        _write_normalised(self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out)
