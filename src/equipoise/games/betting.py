@@ -136,11 +136,11 @@ def apply_action(rules: BettingRules, state: BettingState, action: int) -> Betti
     player = state.player
     opponent = 1 - player
     if action == FOLD:
-        return state._replace(folded=player, finished=True, text=state.text + "f")
+        return state._replace(folded=player, finished=True, text=state.text + action_text(rules, state, action))
     highest = max(state.spent)
     if action == CALL:
         spent = (highest, highest)
-        text = state.text + "c"
+        text = state.text + action_text(rules, state, action)
         all_in = rules.stack is not None and highest >= rules.stack
         # The opening check leaves the opponent an action; any later call or check closes the round.
         if state.actions_in_round == 0 and not all_in:
@@ -158,15 +158,22 @@ def apply_action(rules: BettingRules, state: BettingState, action: int) -> Betti
             text=text + "/",
         )
     total = raise_totals(rules, state)[action - RAISE]
-    limit = rules.rounds[state.round].bet_size is not None
     return state._replace(
         player=opponent,
         spent=(total, state.spent[1]) if player == 0 else (state.spent[0], total),
         actions_in_round=state.actions_in_round + 1,
         raises_in_round=state.raises_in_round + 1,
         min_raise=max(state.min_raise, total - highest),
-        text=state.text + ("r" if limit else f"r{total}"),
+        text=state.text + action_text(rules, state, action),
     )
+
+
+def action_text(rules: BettingRules, state: BettingState, action: int) -> str:
+    """Return the action as the ACPC writes it: ``f``, ``c``, ``r`` in a limit game, or ``r400``."""
+    if action < RAISE:
+        return "f" if action == FOLD else "c"
+    limit = rules.rounds[state.round].bet_size is not None
+    return "r" if limit else f"r{raise_totals(rules, state)[action - RAISE]}"
 
 
 def action_name(rules: BettingRules, state: BettingState, action: int) -> str:
@@ -176,7 +183,8 @@ def action_name(rules: BettingRules, state: BettingState, action: int) -> str:
         return "fold"
     if action == CALL:
         return "call" if facing else "check"
-    word = "raise" if facing else "bet"
+    blind = state.round == 0 and rules.blinds[0] != rules.blinds[1]  # a blind is a bet that can be raised
+    word = "raise" if facing or blind else "bet"
     if rules.rounds[state.round].bet_size is not None:
         return word
     return f"{word} to {raise_totals(rules, state)[action - RAISE]}"
