@@ -64,7 +64,7 @@ def _cycle_lengths(permutation: Sequence[int]) -> list[int]:
 
 
 @inlined
-def place_of_set(cards: Cards, choose: Int64) -> int:
+def place_of_set(cards: Cards | Int32, choose: Int64) -> int:
     """Return the place of a sorted set in lexicographic order."""
     size, deck = cards.size, choose.shape[0] - 1
     place: int = choose[deck, size] - 1
@@ -117,7 +117,7 @@ def _lowest_places(sets: Cards, permutations: Cards, choose: Int64, lowest: Int3
 def _classify_hands(
     boards: Cards, hands: Cards, permutations: Cards, choose: Int64, classes: Int16, lowest: Int16, size: Cards
 ) -> int:
-    """Number the classes of hands beside each board from 0, in the order of their lowest hands; return their total.
+    """Write the classes of hands beside each board, numbered from 0 by their lowest hands; return their total.
 
     ``classes[board, hand]`` is the class; ``lowest`` and ``size`` hold, pair by pair, the lowest hand and the number
     of hands.

@@ -65,6 +65,12 @@ class BettingTree:
         """Return the nodes at which a player acts."""
         return np.flatnonzero(self.nodes.player == player).astype(np.int32)
 
+    def action_names(self, node: int) -> tuple[str, ...]:
+        """Return the names of a decision's actions."""
+        state = self.states[node]
+        actions = legal_actions(self.game.betting, state)
+        return tuple(self.game.betting_action_name(state, action) for action in actions)
+
     @cached_property
     def legal(self) -> npt.NDArray[np.bool_]:
         """Return, by node and column, whether an action is legal."""
