@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel, on_threads, uncounted
+from equipoise.errors import EquipoiseError
 from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
@@ -137,6 +138,36 @@ def _start_regrets(
             pass_on(betting, node, width, value, gradient)
 
 
+class BoardSample:
+    """Which boards a turn works on: all of them, or some, each as often as its weight asks for.
+
+    Systematic sampling from a shuffled list: a fixed number of different boards, where board b is among them with
+    probability count x weight(b) / all raw boards, so that a sum over boards is estimated without bias.
+    """
+
+    def __init__(self, form: BoardForm, count: int | None, seed: int) -> None:
+        self._seed, self._count = seed, count
+        self._all = np.arange(form.num_boards)
+        if count is not None:
+            weight = form.cards.board_weight
+            self._inclusion = count * weight / weight.sum()
+            if count < 1 or self._inclusion.max() > 1.0:
+                most = int(weight.sum() // weight.max())
+                raise EquipoiseError(f"boards={count} is not valid; give 1 to {most}, or solve with all boards by cfr+")
+
+    def draw(self, iteration: int, turn: int) -> tuple[Int64, Float]:
+        """Return the boards of a turn, and one over the chance that each had to be among them."""
+        if self._count is None:
+            return self._all, np.ones(len(self._all))
+        random = np.random.default_rng([self._seed, iteration, turn])
+        shuffled = random.permutation(self._all)
+        ends = np.cumsum(self._inclusion[shuffled])
+        marks = np.arange(self._count) + random.random()
+        places = np.minimum(np.searchsorted(ends, marks, side="right"), len(ends) - 1)
+        boards = np.sort(shuffled[places])
+        return boards, 1.0 / self._inclusion[boards]
+
+
 class BoardCFR:
     """Tabular CFR on a board form; the rule makes it CFR, CFR+, Linear or Discounted CFR."""
 
@@ -147,8 +178,11 @@ class BoardCFR:
         *,
         updates: Literal["alternating", "simultaneous"] = "alternating",
         storage: Storage = "float32",
+        boards: int | None = None,
+        seed: int = 0,
         threads: int = 1,
     ) -> None:
+        """Make a solver; ``boards`` is how many to draw a turn (None: all of them)."""
         self.form = form
         self.rule = rule
         self.updates = updates
@@ -165,16 +199,17 @@ class BoardCFR:
         self._entering = np.empty((2, roots, width))
         self._closing = np.empty((form.num_boards, 2, roots, width))
         self._start = [np.ones((3, int(rows) * width)) for rows in form.betting[0].rows]  # strategy, plan, gradient
-        self._boards = np.arange(form.num_boards)
+        self._sample = BoardSample(form, boards, seed)
 
     def run(self, iterations: int) -> None:
         """Run some iterations."""
         for rule in coefficient_table(self.rule, self.iteration + 1, iterations):
             self.iteration += 1
             for players in ((0, 1), (1, 2)) if self.updates == "alternating" else ((0, 2),):
-                self._turn(rule, *players, self._boards)
+                self._turn(rule, *players)
 
-    def _turn(self, rule: Float, first_player: int, end_player: int, boards: Int64) -> None:
+    def _turn(self, rule: Float, first_player: int, end_player: int) -> None:
+        boards, weights = self._sample.draw(self.iteration, first_player)
         form, (betting, after) = self.form, self.form.betting
         width = form.num_starting_classes
         value, sums = np.empty(width), np.empty(form.cards.deck_size)
@@ -216,6 +251,7 @@ class BoardCFR:
                 player,
                 self._start[1 - player][1],
                 closing,
+                weights,
                 sums,
                 gradient,
             )
@@ -236,6 +272,8 @@ class BoardCFR:
     def average_strategy(self) -> TableStrategy:
         """Return the average strategy: the one that converges to equilibrium."""
         return TableStrategy(self.form, self.start_strategy_sum, self.strategy_sum)
+
+    AVERAGE = ("start_strategy_sum", "strategy_sum", "strategy_scale")  # the arrays of a state that make a policy
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return all that the next iterations depend on."""

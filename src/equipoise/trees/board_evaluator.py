@@ -112,17 +112,21 @@ def start_payments(
     player: int,
     opponent_plan: Float,
     closing: Float,
+    weights: Float,
     sums: Float,
     gradient: Float,
 ) -> None:
-    """Write what a player's rows of the first round are worth: folds, and what boards have brought, board by board."""
+    """Write what a player's rows of the first round are worth: folds, and what boards have brought, board by board.
+
+    A board's weight is one over the chance that it is among those in ``closing``.
+    """
     width = hands.class_hand.size
     fold_payments(payments, hands, player, width, betting.rows[player], opponent_plan, sums, gradient)
     for board in range(closing.shape[0]):
         for root in range(closing.shape[1]):
             row = closings[player, root] * width
             for k in range(width):
-                gradient[row + k] += closing[board, root, k]
+                gradient[row + k] += weights[board] * closing[board, root, k]
 
 
 @kernel
@@ -173,14 +177,14 @@ class BoardEvaluator:
         best = []
         value = float(played.sum())
         for player in range(2):
-            gradient, nothing = np.empty_like(strategies[player]), np.zeros((0, roots, width))
+            gradient, every = np.empty_like(strategies[player]), np.ones(form.num_boards)
             sums = np.empty(form.cards.deck_size)
             payments, hands = form.payments[0], form.starting_hands
             shared = (betting, payments, hands, form.closings, player, plans[1 - player])
             if player == 0:
-                start_payments(*shared, nothing, sums, gradient)
+                start_payments(*shared, closing[:0, player], every, sums, gradient)
                 value += float((plans[0] * gradient * np.tile(hands.chance, int(betting.rows[0]))).sum())
-            start_payments(*shared, closing[:, player], sums, gradient)
+            start_payments(*shared, closing[:, player], every, sums, gradient)
             best.append(_best_value(betting, player, hands, strategies[player], gradient, np.empty(width)))
         return BestResponses(value, (best[0], best[1]))
 

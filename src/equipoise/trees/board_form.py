@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
+from equipoise.games import Game
 from equipoise.games.betting import BettingState, apply_action, legal_actions
 from equipoise.games.hand_ranks import CARD_BIT, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards
@@ -175,7 +176,7 @@ def entries_before(betting: Betting) -> Int64:
     return np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
 
 
-def has_board_form(game: object) -> bool:
+def has_board_form(game: Game) -> bool:
     """Return whether a game is one for this form: two private cards, two rounds, one deal of board cards between."""
     return (
         isinstance(game, PokerGame)
@@ -186,9 +187,9 @@ def has_board_form(game: object) -> bool:
     )
 
 
-def board_form(game: PokerGame) -> BoardForm:
+def board_form(game: Game) -> BoardForm:
     """Return a game's form over canonical boards."""
-    if not has_board_form(game):
+    if not (isinstance(game, PokerGame) and has_board_form(game)):
         raise EquipoiseError(f"{game.name} is not a game of two private cards, two rounds and one deal of board cards")
     cards = suit_isomorphism(len(game.deck.ranks), len(game.deck.suits), game.board_cards[1])
     first, first_states, leaves = _betting_trees(game, [game.betting.start()])

@@ -178,11 +178,11 @@ def showdown_numbers(
             one, other, out = sums[a : a + ends], sums[b : b + ends], numbers[own * line : own * line + ends]
             for k in range(ends):
                 out[k] += _beside(total, one, other, k)
-    for own in range(width):
-        a = np.int64(showdowns.class_first[first_pair + own]) * columns
-        b = np.int64(showdowns.class_second[first_pair + own]) * columns
-        one, other, itself = sums[a : a + columns], sums[b : b + columns], reach[own * columns : (own + 1) * columns]
-        won, beside = numbers[own * line : own * line + ends], numbers[own * line + ends : (own + 1) * line]
+    for each in range(width):
+        a = np.int64(showdowns.class_first[first_pair + each]) * columns
+        b = np.int64(showdowns.class_second[first_pair + each]) * columns
+        one, other, itself = sums[a : a + columns], sums[b : b + columns], reach[each * columns : (each + 1) * columns]
+        won, beside = numbers[each * line : each * line + ends], numbers[each * line + ends : (each + 1) * line]
         for k in range(ends):
             won[k] -= _beside(total, one, other, k)
         for k in range(columns):
