@@ -176,6 +176,7 @@ def solve(
             evaluation_growth=evaluation_growth,
             first_evaluation=first_evaluation,
             on_progress=on_progress,
+            on_complaint=_warn,
         )
     _print_solution(solution.summary(), folder, json)
 

@@ -13,7 +13,7 @@ random numbers, and additions keep the order of traversals, so the result depend
 threads.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from equipoise.sampling.traversal import (
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.trees.board_form import BoardForm
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.tables import Pair, TableMap
+from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 Form = SequenceForm | LargeForm | BoardForm | BucketForm
@@ -276,11 +276,11 @@ class SampledCFR:
             )
         self.iteration += iterations
 
-    def sums(self) -> tuple[Float, Pair]:
+    def sums(self) -> tuple[Float, Any]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""
         return self.regret_sum, self.average_strategy()
 
-    def average_strategy(self) -> Pair | BucketStrategy:
+    def average_strategy(self) -> Any:
         """Return the average strategy as the form's evaluator takes it; sums where there is no form to order them."""
         if isinstance(self.form, BoardForm):
             assert self._buckets is not None

@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,23 +16,11 @@ from equipoise.abstraction.percentiles import cuts_of
 from equipoise.abstraction.tables import HIGHEST_CODE, codes_of, round_boards
 from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
-from equipoise.games.poker import Deck as CardDeck
-from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import num_infosets
 from equipoise.games.suits import suit_isomorphism
+from tests.holdem import small_holdem, three_rounds
 from tests.naive import abstraction as naive
 from tests.naive.suits import canonical, renamed
-
-
-def small_holdem(ranks: int, suits: int, game: str = "flop_holdem") -> PokerGame:
-    holdem = load_game(game)
-    deck = CardDeck(ranks=tuple("23456789TJQKA"[:ranks]), suits=tuple("cdhs"[:suits]))
-    return replace(holdem, deck=deck, text=f"{game} of {ranks * suits} cards")
-
-
-def three_rounds(ranks, suits):
-    game = small_holdem(ranks, suits, "limit_holdem(caps=1-1-1-1)")
-    return replace(game, board_cards=(0, 3, 1), betting=replace(game.betting, rounds=game.betting.rounds[:3]))
 
 
 @pytest.fixture(autouse=True)
