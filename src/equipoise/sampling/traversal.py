@@ -145,7 +145,14 @@ def payoff_at(
 
 @uncounted
 def _probe(
-    tree: SampledTree,
+    nodes: Int32,
+    amounts: Float,
+    probability: Float,
+    matrices: Float,
+    roots: Int32,
+    continuation: Int32Table,
+    deal_range: Int64,
+    deal_cumulative: Float,
     deals: Int32,
     deal_width: np.uint64,
     scores: Float,
@@ -159,7 +166,6 @@ def _probe(
     at: np.uint64,
 ) -> float:
     """Return the payoff to player 0 of one on-policy roll-out (Gibson et al. 2012, Algorithm 1, lines 5-15)."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, _, _ = tree
     node = child
     payoff = 0.0
     rolling = True
@@ -312,7 +318,25 @@ def descend(
                         unlisted += 1
                     elif walked or probe:  # what follows the end of a round, or an action that was left out
                         payoff = _probe(
-                            tree, deals, deal_width, scores, fallback, child, deal, dice, tape, ends, buffer, buffered
+                            nodes,
+                            amounts,
+                            probability,
+                            matrices,
+                            roots,
+                            continuation,
+                            deal_range,
+                            deal_cumulative,
+                            deals,
+                            deal_width,
+                            scores,
+                            fallback,
+                            child,
+                            deal,
+                            dice,
+                            tape,
+                            ends,
+                            buffer,
+                            buffered,
                         )
                         buffer[slot] = weight * sign * payoff
                     else:
@@ -325,7 +349,25 @@ def descend(
                 end = _append(ints, floats, end, following, at, deal, -1, 1.0, reach, own_reach)
             elif chained:
                 payoff = _probe(
-                    tree, deals, deal_width, scores, fallback, following, deal, dice, tape, ends, buffer, buffered
+                    nodes,
+                    amounts,
+                    probability,
+                    matrices,
+                    roots,
+                    continuation,
+                    deal_range,
+                    deal_cumulative,
+                    deals,
+                    deal_width,
+                    scores,
+                    fallback,
+                    following,
+                    deal,
+                    dice,
+                    tape,
+                    ends,
+                    buffer,
+                    buffered,
                 )
                 floats[numbers + VALUE] = sign * payoff
             else:
