@@ -176,6 +176,7 @@ def solve(
             evaluation_growth=evaluation_growth,
             first_evaluation=first_evaluation,
             on_progress=on_progress,
+            on_complaint=_warn,
         )
     _print_solution(solution.summary(), folder, json)
 
@@ -308,14 +309,16 @@ def match(
 
 def _entrant(text: str) -> Any:
     """Return the player that a text names: a baseline, or the policy of a run directory or policy file."""
-    from equipoise.evaluation.players import BASELINES, PolicyPlayer
+    from equipoise.evaluation.players import BASELINES, PolicyPlayer, QueriedPlayer
+    from equipoise.policies import Policy
     from equipoise.solving import open_policy
 
     if text in BASELINES:
         return BASELINES[text]
     if not Path(text).exists():
         raise EquipoiseError(f"'{text}' is neither a run, nor a policy file, nor one of {', '.join(BASELINES)}")
-    return PolicyPlayer(text, open_policy(text))
+    policy = open_policy(text)
+    return PolicyPlayer(text, policy) if isinstance(policy, Policy) else QueriedPlayer(text, policy)
 
 
 @app.command

@@ -5,6 +5,7 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 """
 
 import datetime
+import math
 import platform
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -19,11 +20,13 @@ from equipoise.games import Game, load_game
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
 from equipoise.runs.directory import Checkpoint, RunDirectory
-from equipoise.runs.drive import Progress, Record, Stop, drive
+from equipoise.runs.drive import Preparation, Progress, Record, Stop, drive
+from equipoise.sampling.bucketed import BucketForm
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_tables import Table, TableStrategy
 from equipoise.solvers.recipes import Solver, find_recipe, threads_that_pay
+from equipoise.solvers.sampled import Form, SampledCFR
 from equipoise.solvers.setup import Setup
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator
@@ -32,17 +35,21 @@ from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
 
 DEFAULT_ITERATIONS = 1000
+MEASURED = ("value", "nash_conv", "exploitability")
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[Progress | Preparation], None]
 
 
-def _silent(progress: Progress) -> None:
+def _silent(progress: Progress | Preparation) -> None:
     """Show nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """What a solver found. Payoffs are to player 0; ``exploitability`` is ``nash_conv`` / 2, in the game's units."""
+    """What a solver found. Payoffs are to player 0; ``exploitability`` is ``nash_conv`` / 2, in the game's units.
+
+    All three are NaN in games that are solved in buckets and too large to be evaluated.
+    """
 
     game: str
     algorithm: str
@@ -79,8 +86,10 @@ class Solution:
             "seed",
             "threads",
         )
-        mbb = {} if self.nash_conv_mbb is None else {"nash_conv_mbb": self.nash_conv_mbb}
-        return {name: getattr(self, name) for name in names} | mbb
+        numbers = {name: getattr(self, name) for name in names}
+        if math.isnan(self.exploitability):
+            return {name: number for name, number in numbers.items() if name not in MEASURED}
+        return numbers if self.nash_conv_mbb is None else {**numbers, "nash_conv_mbb": self.nash_conv_mbb}
 
 
 def solve(
@@ -105,6 +114,7 @@ def solve(
     evaluation_growth: float | None = None,
     first_evaluation: int | None = None,
     on_progress: OnProgress = _silent,
+    on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
     """Find a (near-)unexploitable strategy.
 
@@ -115,7 +125,7 @@ def solve(
     the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The strategy is evaluated
     after iteration ``first_evaluation``, then each time the iterations have grown by ``evaluation_growth``: 1 and 1.1
     by default, 10,000 and 2 in games so large that an evaluation takes half a minute, 10 and 1.25 on flop hold'em,
-    where it takes as long as two iterations.
+    where it takes as long as two iterations, 100,000 and 2 for sampled algorithms there.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
@@ -152,8 +162,9 @@ def solve(
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
         "versions": _versions(),
     }
-    solver = _make_solver(game, config)
-    growth, first = _evaluations(solver.form, recipe.evaluation_growth)
+    solver = _make_solver(game, config, on_progress, on_complaint)
+    _require_measurable(solver.form, stop)
+    growth, first = _evaluations(solver, recipe.evaluation_growth)
     config["evaluation_growth"] = evaluation_growth or growth
     config["first_evaluation"] = first_evaluation or first
     if init_from is not None:
@@ -163,7 +174,7 @@ def solve(
     directory = None if out is None else RunDirectory.create(out, config)
     if directory is not None and solver.iteration > 0:  # from here on the run it started from is not needed
         directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-    return _run(solver, config, stop, directory, on_progress)
+    return _run(solver, config, stop, directory, on_progress, on_complaint)
 
 
 def default_algorithm(game: Game) -> str:
@@ -183,11 +194,22 @@ def _until(game: Game, until: float | None, until_mbb: float | None) -> float | 
     return until_mbb / per_chip / 2
 
 
-def _evaluations(form: SequenceForm | LargeForm | BoardForm, growth: float) -> tuple[float, int]:
+def _evaluations(solver: Solver, growth: float) -> tuple[float, int]:
     """Return by what factor iterations grow between evaluations, and which is the first."""
-    if isinstance(form, LargeForm):
+    if isinstance(solver.form, SequenceForm):
+        return growth, 1
+    if isinstance(solver.form, LargeForm):
         return 2.0, 10_000
-    return (1.25, 10) if isinstance(form, BoardForm) else (growth, 1)
+    return (2.0, 100_000) if isinstance(solver, SampledCFR) else (1.25, 10)
+
+
+def _require_measurable(form: Form, stop: Stop) -> None:
+    if stop.until is not None and isinstance(form, BucketForm):
+        raise EquipoiseError(f"{_unmeasurable(form)}: give iterations or seconds in place of until")
+
+
+def _unmeasurable(form: BucketForm) -> str:
+    return f"{form.game.name} is too large for an exact best response, and so is a strategy in its buckets"
 
 
 def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
@@ -249,17 +271,26 @@ def resume(
             on_complaint(
                 f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
             )
-    solver = _make_solver(game, config)
-    return _run(solver, config, Stop(**config["stop"]), directory, on_progress, on_complaint)
+    solver = _make_solver(game, config, on_progress, on_complaint)
+    stop = Stop(**config["stop"])
+    _require_measurable(solver.form, stop)
+    return _run(solver, config, stop, directory, on_progress, on_complaint)
 
 
-def _make_solver(game: Game, config: Mapping[str, Any]) -> Solver:
+def _make_solver(
+    game: Game,
+    config: Mapping[str, Any],
+    on_progress: OnProgress = _silent,
+    on_complaint: Callable[[str], None] = lambda sentence: None,
+) -> Solver:
     setup = Setup(
         game=game,
         engine=config["engine"],
         seed=config["seed"],
         threads=set_threads(config["threads"]),
         device=config.get("device", "cpu"),
+        on_preparation=lambda what, share: on_progress(Preparation(what=what, share=share)),
+        on_complaint=on_complaint,
     )
     recipe = find_recipe(config["algorithm"])
     # Runs made before a parameter existed get its default.
@@ -272,19 +303,23 @@ def _run(
     stop: Stop,
     directory: RunDirectory | None,
     on_progress: OnProgress,
-    on_complaint: Callable[[str], None] = lambda sentence: None,
+    on_complaint: Callable[[str], None],
 ) -> Solution:
     form = solver.form
-    evaluator: Evaluator | LargeEvaluator | BoardEvaluator
+    evaluator: Evaluator | LargeEvaluator | BoardEvaluator | None
     if isinstance(form, LargeForm):
         evaluator = LargeEvaluator(form)
     elif isinstance(form, BoardForm):
         evaluator = BoardEvaluator(form, threads=solver.threads)
+    elif isinstance(form, BucketForm):
+        evaluator = None
     else:
         evaluator = Evaluator(form, threads=threads_that_pay(form, set_threads(config["threads"])))
 
     def evaluate() -> Record:
-        numbers = named(form.game, evaluator.best_responses(solver.average_strategy()))
+        numbers: Record = {}
+        if evaluator is not None:
+            numbers = named(form.game, evaluator.best_responses(solver.average_strategy()))
         touched = getattr(solver, "nodes_touched", None)
         if touched is not None:
             numbers["nodes_touched"] = touched
@@ -322,9 +357,7 @@ def _run(
         iterations=solver.iteration,
         seconds=last["seconds"],
         seed=config["seed"],
-        value=last["value"],
-        nash_conv=last["nash_conv"],
-        exploitability=last["exploitability"],
+        **{name: last.get(name, math.nan) for name in MEASURED},
         nash_conv_mbb=last.get("nash_conv_mbb"),
         history=history,
         threads=solver.threads,
@@ -354,9 +387,12 @@ def open_policy(path: str | Path) -> Policy | BoardPolicy:
         return load_policy(directory.policy_path)
     config = directory.config
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
-    if config["engine"] in ("auto", "boards") and has_board_form(game := load_game(config["game"])):
+    full_width = "buckets" not in config["parameters"]
+    if full_width and config["engine"] in ("auto", "boards") and has_board_form(game := load_game(config["game"])):
         return _open_board_policy(directory, game, origin)
     solver, origin["iterations"] = _restored(directory)
+    if isinstance(solver.form, BoardForm):
+        return BoardPolicy(form=solver.form, strategy=solver.average_strategy(), origin=origin)
     return policy_from_strategies(_listed(solver.form), solver.average_strategy(), origin)
 
 
@@ -368,7 +404,9 @@ def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, An
     return BoardPolicy(form=form, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})
 
 
-def _listed(form: SequenceForm | LargeForm | BoardForm) -> SequenceForm:
+def _listed(form: Form) -> SequenceForm:
+    if isinstance(form, BucketForm):
+        raise EquipoiseError(f"{_unmeasurable(form)}; its run can be resumed")
     if not isinstance(form, SequenceForm):
         raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
     return form

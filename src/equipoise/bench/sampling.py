@@ -60,12 +60,12 @@ from equipoise.compiled import set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
 from equipoise.policies.policy import policy_from_strategies
-from equipoise.sampling.large import LargeForm
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import Setup
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import Engine
+from equipoise.trees.sequence_form import SequenceForm
 
 EXTERNAL, OUTCOME = "es-mccfr", "os-mccfr"
 EPSILON = 0.6
@@ -291,7 +291,7 @@ class _Suite(Suite):
         """Show that our level is OpenSpiel's, on our average of a few iterations; our kernels are compiled after it."""
         solver = _make(EXTERNAL, LEDUC)
         solver.run(FIRST_LOOK)
-        assert not isinstance(solver.form, LargeForm)
+        assert isinstance(solver.form, SequenceForm)
         policies = import_peer("open_spiel.python.policy")
         policy = policy_from_strategies(solver.form, solver.average_strategy()).to_open_spiel()
         same = policies.python_policy_to_pyspiel_policy(policy)
@@ -348,6 +348,6 @@ def _running(solver: SampledCFR) -> Callable[[int], float]:
 
 
 def _exploitability(solver: SampledCFR) -> Callable[[], float]:
-    assert not isinstance(solver.form, LargeForm)
+    assert isinstance(solver.form, SequenceForm)
     evaluator = Evaluator(solver.form)
     return lambda: evaluator.best_responses(solver.average_strategy()).exploitability

@@ -21,7 +21,7 @@ from equipoise.compiled import set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation.aivat import LuckCorrector
 from equipoise.evaluation.hands import Hand, recorded_hands
-from equipoise.evaluation.players import BASELINES, Baseline, ListedPlayer, Player, PolicyPlayer
+from equipoise.evaluation.players import BASELINES, Baseline, ListedPlayer, Player, PolicyPlayer, QueriedPlayer
 from equipoise.evaluation.rules_play import play_hand_by_rules
 from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, Table, play_pairs
 from equipoise.games import Game, State, load_game
@@ -280,7 +280,7 @@ def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
 def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, tuple[Player, Player]]:
     """Return the game and the two players, or say why these two cannot play each other."""
     players = _player(a, "A"), _player(b, "B")
-    found = [(player.name, player.policy.game) for player in players if isinstance(player, PolicyPlayer)]
+    found = [(player.name, player.policy.game) for player in players if isinstance(player, QueriedPlayer)]
     if len(found) == 2 and found[0][1] != found[1][1]:
         (first, its_game), (second, other_game) = found
         raise EquipoiseError(f"{first} plays {its_game} and {second} plays {other_game}: a match needs one game")

@@ -39,12 +39,23 @@ class ListedPlayer(Player, Protocol):
         """Return the player's strategies for both seats, in the form's order."""
 
 
+class Queried(Protocol):
+    """A policy that says what is played at an infoset, by its key."""
+
+    @property
+    def game(self) -> str:
+        """Return the game's text."""
+
+    def action_probabilities(self, infoset_key: str) -> dict[str, float]:
+        """Return the probability of each action at an infoset."""
+
+
 @dataclass(frozen=True)
-class PolicyPlayer:
-    """A saved policy at play."""
+class QueriedPlayer:
+    """A policy at play, infoset by infoset: of a game too large to list it."""
 
     name: str
-    policy: Policy
+    policy: Queried
 
     def action_probabilities(self, state: State) -> Sequence[float]:
         key = state.infoset_key()
@@ -54,6 +65,13 @@ class PolicyPlayer:
                 f"{self.name} has {len(found)} actions at '{key}', and the game {len(state.actions())}"
             )
         return list(found.values())
+
+
+@dataclass(frozen=True)
+class PolicyPlayer(QueriedPlayer):
+    """A saved policy at play."""
+
+    policy: Policy
 
     def strategies(self, form: SequenceForm) -> Strategies:
         try:

@@ -41,7 +41,7 @@ class Setting:
     start: "Setting | None" = None  # a run of the same seed that this one starts from
     evaluation_growth: float = 1.1
     first_evaluation: int = 1
-    measure: Literal["exploitability", "variance"] = "exploitability"
+    measure: Literal["exploitability", "variance", "count"] = "exploitability"
 
     @property
     def slug(self) -> str:
@@ -133,6 +133,10 @@ def _run_one(setting: Setting, seed: int, folder: Path) -> None:
         from equipoise.experiments.variance import measure_variance
 
         return measure_variance(setting, seed, path)
+    if setting.measure == "count":
+        from equipoise.experiments.counts import count_infosets
+
+        return count_infosets(setting, seed, path)
     try:
         if (path / "config.json").exists():
             resume(path)

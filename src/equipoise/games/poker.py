@@ -59,7 +59,8 @@ def best_five_cards(deck: Deck, hand: Cards, board: Cards) -> int:
     """Return the strength of a hold'em hand: the best five of the private cards and the board."""
     from equipoise.games.hand_ranks import best_five  # loads the compiler, which small games do not need here
 
-    return best_five((*hand, *board))
+    suits = len(deck.suits)  # smaller decks are parts of the full one
+    return best_five([card // suits * 4 + card % suits for card in (*hand, *board)])
 
 
 @cache

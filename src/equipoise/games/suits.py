@@ -64,7 +64,7 @@ def _cycle_lengths(permutation: Sequence[int]) -> list[int]:
 
 
 @inlined
-def _place(cards: Cards, choose: Int64) -> int:
+def place_of_set(cards: Cards | Int32, choose: Int64) -> int:
     """Return the place of a sorted set in lexicographic order."""
     size, deck = cards.size, choose.shape[0] - 1
     place: int = choose[deck, size] - 1
@@ -87,6 +87,20 @@ def _renamed(cards: Cards, permutation: Cards, out: Cards) -> None:
 
 
 @kernel
+def _list_sets(sets: Cards, deck_size: int) -> None:
+    """Write all sets of cards in lexicographic order, each sorted."""
+    count, size = sets.shape
+    for k in range(size):
+        sets[0, k] = k
+    for number in range(1, count):
+        last = size - 1
+        while sets[number - 1, last] == deck_size - size + last:
+            last -= 1
+        for k in range(size):
+            sets[number, k] = sets[number - 1, k] if k < last else sets[number - 1, last] + 1 + k - last
+
+
+@kernel
 def _lowest_places(sets: Cards, permutations: Cards, choose: Int64, lowest: Int32, through: Int32) -> None:
     """Write, for each set, the lowest place that a renaming of suits takes it to, and which renaming does."""
     out = np.empty(sets.shape[1], np.uint8)
@@ -94,7 +108,7 @@ def _lowest_places(sets: Cards, permutations: Cards, choose: Int64, lowest: Int3
         lowest[number] = sets.shape[0]
         for permutation in range(permutations.shape[0]):
             _renamed(sets[number], permutations[permutation], out)
-            place = _place(out, choose)
+            place = place_of_set(out, choose)
             if place < lowest[number]:
                 lowest[number], through[number] = place, permutation
 
@@ -130,7 +144,7 @@ def _classify_hands(
             for permutation in range(permutations.shape[0]):
                 if keeps[permutation]:
                     _renamed(hands[hand], permutations[permutation], hand_out)
-                    canonical = min(canonical, _place(hand_out, choose))
+                    canonical = min(canonical, place_of_set(hand_out, choose))
             if canonical == hand:
                 classes[board, hand] = pairs - first
                 lowest[pairs], size[pairs] = hand, 0
@@ -139,6 +153,16 @@ def _classify_hands(
                 classes[board, hand] = classes[board, canonical]
             size[first + classes[board, hand]] += 1
     return pairs
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanonicalBoards:
+    """All boards of some cards up to suits. Raw boards are in lexicographic order."""
+
+    boards: Cards  # [canonical boards, cards], each sorted
+    weight: Int64  # [canonical boards] raw boards
+    board_of: Int32  # [raw boards] the canonical board
+    renaming_of: Int32  # [raw boards] the permutation that leads there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +197,7 @@ class SuitIsomorphism:
 
     def hand_index(self, hole: Sequence[int]) -> int:
         """Return the number of a raw hand."""
-        return int(_place(np.array(sorted(hole), np.uint8), _choose(self.deck_size)))
+        return int(place_of_set(np.array(sorted(hole), np.uint8), choose_table(self.deck_size)))
 
     def start_index(self, hole: Sequence[int]) -> int:
         """Return the class of a starting hand."""
@@ -181,12 +205,12 @@ class SuitIsomorphism:
 
     def locate(self, hole: Sequence[int], board: Sequence[int]) -> tuple[int, int]:
         """Return the canonical board of a raw one, and the class of the hand beside it."""
-        raw = int(_place(np.array(sorted(board), np.uint8), _choose(self.deck_size)))
+        raw = int(place_of_set(np.array(sorted(board), np.uint8), choose_table(self.deck_size)))
         permutation = self.permutations[self.renaming_of[raw]]
         renamed = np.empty(HOLE_CARDS, np.uint8)
         _renamed(np.array(sorted(hole), np.uint8), permutation, renamed)
         canonical = int(self.board_of[raw])
-        own = int(self.hand_class[canonical, _place(renamed, _choose(self.deck_size))])
+        own = int(self.hand_class[canonical, place_of_set(renamed, choose_table(self.deck_size))])
         if own == NO_CLASS:
             raise EquipoiseError(f"the hand {list(hole)} shares a card with the board {list(board)}")
         return canonical, own
@@ -204,32 +228,74 @@ class SuitIsomorphism:
 
 
 @cache
-def _choose(deck_size: int) -> Int64:
+def choose_table(deck_size: int) -> Int64:
+    """Return the number of sets: ``[cards to choose from, size]``."""
     return np.array([[math.comb(n, k) for k in range(8)] for n in range(deck_size + 1)], np.int64)
+
+
+def sets_of_cards(deck_size: int, size: int) -> Cards:
+    """Return all sets of some cards in lexicographic order, each sorted."""
+    sets = np.empty((math.comb(deck_size, size), size), np.uint8)
+    _list_sets(sets, deck_size)
+    return sets
+
+
+def suit_permutations(suits: int) -> Cards:
+    """Return all renamings of suits: the new name of each."""
+    return np.array(list(itertools.permutations(range(suits))), np.uint8)
+
+
+def _lowest_of(sets: Cards, ranks: int, suits: int) -> tuple[Int32, Int32]:
+    lowest, through = np.empty(len(sets), np.int32), np.empty(len(sets), np.int32)
+    _lowest_places(sets, suit_permutations(suits), choose_table(ranks * suits), lowest, through)
+    return lowest, through
+
+
+def canonical_boards(ranks: int, suits: int, board_cards: int) -> CanonicalBoards:
+    """Return the boards of a deck up to suits, all cards dealt at once."""
+    raw_boards = sets_of_cards(ranks * suits, board_cards)
+    lowest, through = _lowest_of(raw_boards, ranks, suits)
+    canonical, board_of, weight = np.unique(lowest, return_inverse=True, return_counts=True)
+    return CanonicalBoards(
+        boards=raw_boards[canonical],
+        weight=weight.astype(np.int64),
+        board_of=board_of.astype(np.int32),
+        renaming_of=through,
+    )
+
+
+@kernel
+def _write_images(hands: Cards, permutations: Cards, choose: Int64, images: Int16) -> None:
+    renamed = np.empty(hands.shape[1], np.uint8)
+    for permutation in range(permutations.shape[0]):
+        for hand in range(hands.shape[0]):
+            _renamed(hands[hand], permutations[permutation], renamed)
+            images[permutation, hand] = place_of_set(renamed, choose)
+
+
+@cache
+def hand_images(ranks: int, suits: int) -> Int16:
+    """Return, by renaming and raw hand, the raw hand that it becomes."""
+    hands, permutations = sets_of_cards(ranks * suits, HOLE_CARDS), suit_permutations(suits)
+    images = np.empty((len(permutations), len(hands)), np.int16)
+    _write_images(hands, permutations, choose_table(ranks * suits), images)
+    return images
 
 
 @cache
 def suit_isomorphism(ranks: int, suits: int, board_cards: int) -> SuitIsomorphism:
     """Return the isomorphism of a deck with hands of two cards and boards of some cards, all dealt at once."""
     deck_size = ranks * suits
-    choose = _choose(deck_size)
-    hands = np.array(list(itertools.combinations(range(deck_size), HOLE_CARDS)), np.uint8)
-    raw_boards = np.array(list(itertools.combinations(range(deck_size), board_cards)), np.uint8)
-    permutations = np.array(list(itertools.permutations(range(suits))), np.uint8)
-
-    def lowest_places(sets: Cards) -> tuple[Int32, Int32]:
-        lowest, through = np.empty(len(sets), np.int32), np.empty(len(sets), np.int32)
-        _lowest_places(sets, permutations, choose, lowest, through)
-        return lowest, through
-
-    start_hand, start_class, start_size = np.unique(lowest_places(hands)[0], return_inverse=True, return_counts=True)
-    lowest, through = lowest_places(raw_boards)
-    canonical, board_of, weight = np.unique(lowest, return_inverse=True, return_counts=True)
-    boards = raw_boards[canonical]
+    hands = sets_of_cards(deck_size, HOLE_CARDS)
+    start_hand, start_class, start_size = np.unique(
+        _lowest_of(hands, ranks, suits)[0], return_inverse=True, return_counts=True
+    )
+    canonical = canonical_boards(ranks, suits, board_cards)
+    boards, permutations = canonical.boards, suit_permutations(suits)
     classes = np.empty((len(boards), len(hands)), np.int16)
     most = len(boards) * math.comb(deck_size - board_cards, HOLE_CARDS)
     pair_hand, pair_size = np.empty(most, np.int16), np.empty(most, np.uint8)
-    pairs = _classify_hands(boards, hands, permutations, choose, classes, pair_hand, pair_size)
+    pairs = _classify_hands(boards, hands, permutations, choose_table(deck_size), classes, pair_hand, pair_size)
     return SuitIsomorphism(
         ranks=ranks,
         suits=suits,
@@ -239,9 +305,9 @@ def suit_isomorphism(ranks: int, suits: int, board_cards: int) -> SuitIsomorphis
         start_hand=start_hand.astype(np.int16),
         start_size=start_size.astype(np.int64),
         boards=boards,
-        board_weight=weight.astype(np.int64),
-        board_of=board_of.astype(np.int32),
-        renaming_of=through,
+        board_weight=canonical.weight,
+        board_of=canonical.board_of,
+        renaming_of=canonical.renaming_of,
         hand_class=classes,
         first_pair=np.concatenate([[0], np.cumsum(classes.max(axis=1).astype(np.int64) + 1)]),
         pair_hand=pair_hand[:pairs].copy(),

@@ -66,6 +66,14 @@ class Progress:
     exploitability: float | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """What is being made before a run can begin, and how much of it is there, from 0 to 1."""
+
+    what: str
+    share: float
+
+
 class Interrupted(Exception):
     """The user asked to stop; all work up to ``iteration`` is saved if the run has a directory."""
 
@@ -194,7 +202,7 @@ def _progress(iteration: int, seconds: float, speed: float, stop: Stop, records:
         iterations_per_second=speed,
         seconds_left=seconds_left,
         fraction=None if seconds_left is None else seconds / max(seconds + seconds_left, 1e-9),
-        exploitability=records[-1]["exploitability"] if records else None,
+        exploitability=records[-1].get("exploitability") if records else None,
     )
 
 

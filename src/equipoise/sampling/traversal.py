@@ -2,7 +2,7 @@
 
 1. *Forward*: a list of visited nodes grows while it is walked. At a node of chance or the opponent one child is drawn
    on-policy; at a node of the traverser the scheme says which actions are walked, and left-out actions are probed or
-   not.
+   not. Deals of hands and boards are drawn before, from a list or card by card (`deals`).
 2. *Backward*: values return from the end of the list to its start. At the traverser's nodes they become regrets.
 
 The importance weights of all schemes are the two lines marked (*) and (**). With q the product of inclusion
@@ -28,6 +28,7 @@ from equipoise.games import CHANCE, TERMINAL
 from equipoise.regret.matching import match_infoset, normalise, positive_parts
 from equipoise.regret.rules import updated
 from equipoise.sampling import tree as columns
+from equipoise.sampling.deals import SCRATCH, deal_cards
 from equipoise.sampling.dice import choose_index, choose_weighted, draw, happens, note
 from equipoise.sampling.schemes import EACH, ONE, SUBSET, SchemePlan
 from equipoise.sampling.tree import Int32Table, SampledTree
@@ -48,6 +49,7 @@ FLOAT_WIDTH = U(4)
 PASSES, OWN, OPPONENT = 0, 1, 2  # roles: hands its child's value on; the traverser acts; the opponent acts
 
 STOCHASTIC, OWN_REACH_AVERAGING = 0, 1
+ROOM_BEHIND = 64  # places of the list that are never used: a deal that is not in a list of deals stands there
 
 
 class Visits(NamedTuple):
@@ -94,7 +96,7 @@ def largest_traversal(tree: SampledTree, traverser: int) -> tuple[int, int]:
 def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_length: int = 0) -> Visits:
     """Return empty lists, one a thread, each with room for some traversals of either player."""
     bounds = np.array([largest_traversal(tree, player) for player in range(2)]).max(axis=0)
-    size, buffer = (int(bound) * traversals + 64 for bound in bounds)
+    size, buffer = (int(bound) * traversals + ROOM_BEHIND for bound in bounds)
     return Visits(
         ints=np.zeros((threads, size * int(INT_WIDTH)), np.int32),
         floats=np.zeros((threads, size * int(FLOAT_WIDTH))),
@@ -143,7 +145,15 @@ def payoff_at(
 
 @uncounted
 def _probe(
-    tree: SampledTree,
+    nodes: Int32,
+    amounts: Float,
+    probability: Float,
+    matrices: Float,
+    roots: Int32,
+    continuation: Int32Table,
+    deal_range: Int64,
+    deal_cumulative: Float,
+    deals: Int32,
     deal_width: np.uint64,
     scores: Float,
     fallback: int,
@@ -156,7 +166,6 @@ def _probe(
     at: np.uint64,
 ) -> float:
     """Return the payoff to player 0 of one on-policy roll-out (Gibson et al. 2012, Algorithm 1, lines 5-15)."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
     node = child
     payoff = 0.0
     rolling = True
@@ -228,13 +237,18 @@ def descend(
     ends: Int64,
 ) -> None:
     """Walk forward once and append what is met to the list. Scores are regrets, or a network's idea of them."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
+    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals, cards = tree
     kind_of_scheme, epsilon, subset_size, probe, table = scheme
     sign = 1.0 if traverser == 0 else -1.0
     begin, buffered, unlisted = U(ends[0]), U(ends[1]), 0
     dealt = probability.size == 0  # then a node of chance has one child, and needs no place in the list
     chained = continuation.shape[0] > 1
-    deal = U(draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
+    if cards.bits.size == 0:
+        deal = U(draw_deal(deal_range, deal_cumulative, subgame, dice, tape))
+    else:  # drawn card by card, into the room behind the list
+        deals, deal = ints, U(ints.size) // deal_width - U(1)
+        place = int(deal * deal_width)
+        deal_cards(cards, ints, place - SCRATCH, place, dice, tape)
     end = _append(ints, floats, begin, U(roots[subgame]), -1, deal, -1, 1.0, 1.0, 1.0)
     at = begin
     while at < end:
@@ -304,7 +318,25 @@ def descend(
                         unlisted += 1
                     elif walked or probe:  # what follows the end of a round, or an action that was left out
                         payoff = _probe(
-                            tree, deal_width, scores, fallback, child, deal, dice, tape, ends, buffer, buffered
+                            nodes,
+                            amounts,
+                            probability,
+                            matrices,
+                            roots,
+                            continuation,
+                            deal_range,
+                            deal_cumulative,
+                            deals,
+                            deal_width,
+                            scores,
+                            fallback,
+                            child,
+                            deal,
+                            dice,
+                            tape,
+                            ends,
+                            buffer,
+                            buffered,
                         )
                         buffer[slot] = weight * sign * payoff
                     else:
@@ -316,7 +348,27 @@ def descend(
             if nodes[following * NODE_WIDTH + KIND] != TERMINAL:
                 end = _append(ints, floats, end, following, at, deal, -1, 1.0, reach, own_reach)
             elif chained:
-                payoff = _probe(tree, deal_width, scores, fallback, following, deal, dice, tape, ends, buffer, buffered)
+                payoff = _probe(
+                    nodes,
+                    amounts,
+                    probability,
+                    matrices,
+                    roots,
+                    continuation,
+                    deal_range,
+                    deal_cumulative,
+                    deals,
+                    deal_width,
+                    scores,
+                    fallback,
+                    following,
+                    deal,
+                    dice,
+                    tape,
+                    ends,
+                    buffer,
+                    buffered,
+                )
                 floats[numbers + VALUE] = sign * payoff
             else:
                 floats[numbers + VALUE] = sign * payoff_at(nodes, amounts, matrices, deals, deal_width, following, deal)

@@ -1,7 +1,8 @@
 """A game as the sampling traversal sees it: one row of integers a node, and deals that are drawn once per traversal.
 
 From a PublicTree, a traversal draws both players' private hands and all board cards at its start, and then walks public
-nodes only; games too large to list their histories need nothing else. From a GameTree, chance is drawn on the way.
+nodes only; games too large to list their histories need nothing else. From a BettingTree with buckets even the deals
+are too many to list, and are drawn card by card. From a GameTree, chance is drawn on the way.
 Tables hold player 0's infosets, then player 1's, each infoset's actions together: action a of a node with the private
 entry e has the place ``FIRST + e * CHILDREN + a``. Infosets come in the order of the game's treeplex (the order of a
 policy) or, for games too large to have one, node after node.
@@ -13,12 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.abstraction.buckets import Buckets
+from equipoise.abstraction.tables import BucketTables
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.games.bluff import Bluff
 from equipoise.memory import available_bytes
+from equipoise.sampling.deals import NO_CARDS, NO_SHOWDOWN, SHOWDOWN
 from equipoise.sampling.schemes import LabelledActions, Scheme, SchemePlan
+from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.compile import BYTES_PER_SEQUENCE, Engine, build_game_tree, build_public_tree, has_public_tree
 from equipoise.trees.game_tree import GameTree, Int8
 from equipoise.trees.public_tree import PublicTree, private_widths, stage_map, vector_form
@@ -45,19 +50,21 @@ class SampledTree(NamedTuple):
     deal_range: Int64Table  # [subgames, 3] first deal, last deal + 1, whether all are equally likely
     deal_cumulative: Float  # [deals]
     deals: Int32  # [deals x 3 stages], flat; per stage: player 0's entry, player 1's, place in a payoff matrix
+    cards: BucketTables  # of hold'em, where deals are drawn and not listed
 
 
 class SampledGame(NamedTuple):
     """A game ready for sampling: the tree, what it was made from, and the sizes of the two players' tables."""
 
     tree: SampledTree
-    source: GameTree | PublicTree
+    source: GameTree | PublicTree | BettingTree
     table_sizes: tuple[int, int]
+    entries: tuple[tuple[int, int], ...]  # per stage: private entries of the two players
 
     @property
     def deal_width(self) -> int:
         """Return the numbers a deal, three a stage."""
-        return 3 * (len(self.source.stages) if isinstance(self.source, PublicTree) else 1)
+        return 3 * len(self.entries)
 
 
 TABLE_BYTES = 16  # regret and strategy sums, per (infoset, action)
@@ -111,8 +118,9 @@ def from_game_tree(tree: GameTree, form: SequenceForm) -> SampledGame:
         deal_range=np.array([[0, 1, 1]]),
         deal_cumulative=np.ones(1),
         deals=np.zeros(3, np.int32),
+        cards=NO_CARDS,
     )
-    return SampledGame(sampled, tree, (sizes[0], sizes[1]))
+    return SampledGame(sampled, tree, (sizes[0], sizes[1]), ((1, 1),))
 
 
 def _rows(player: Int8, num_children: Int32, first_child: Int32, amount: Float) -> tuple[Int32Table, Float]:
@@ -136,9 +144,9 @@ def from_public_tree(tree: PublicTree, form: SequenceForm | None) -> SampledGame
     sizes: list[int] = []
     for player in range(2):
         own = np.flatnonzero(tree.player == player) if form is None else tree.deciding[player]
-        entries = private_widths(tree, player, own) * tree.num_children[own]
-        nodes[own, FIRST] = sum(sizes) + np.cumsum(entries) - entries
-        sizes.append(int(entries.sum()))
+        lengths = private_widths(tree, player, own) * tree.num_children[own]
+        nodes[own, FIRST] = sum(sizes) + np.cumsum(lengths) - lengths
+        sizes.append(int(lengths.sum()))
     deal_range, cumulative, deals = _deals(tree)
     sampled = SampledTree(
         nodes=nodes.ravel(),
@@ -150,8 +158,38 @@ def from_public_tree(tree: PublicTree, form: SequenceForm | None) -> SampledGame
         deal_range=deal_range,
         deal_cumulative=cumulative,
         deals=deals.ravel(),
+        cards=NO_CARDS,
     )
-    return SampledGame(sampled, tree, (sizes[0], sizes[1]))
+    entries = tuple((stage.width(0), stage.width(1)) for stage in tree.stages)
+    return SampledGame(sampled, tree, (sizes[0], sizes[1]), entries)
+
+
+def from_betting_tree(tree: BettingTree, buckets: Buckets) -> SampledGame:
+    """Return the sampling view of hold'em in buckets: tables have a row per (betting node, bucket), node after node."""
+    found = tree.nodes
+    nodes, amounts = _rows(found.player, found.num_children, found.first_child, found.amount)
+    nodes[:, STAGE] = found.round
+    nodes[:, MATRIX] = len(NO_SHOWDOWN) * found.showdown
+    counts = np.array(buckets.counts, np.int64)
+    sizes: list[int] = []
+    for player in range(2):
+        own = tree.decisions(player)
+        lengths = counts[found.round[own]] * found.num_children[own]
+        nodes[own, FIRST] = sum(sizes) + np.cumsum(lengths) - lengths
+        sizes.append(int(lengths.sum()))
+    sampled = SampledTree(
+        nodes=nodes.ravel(),
+        amounts=amounts,
+        probability=np.zeros(0),
+        matrices=np.array([*NO_SHOWDOWN, *SHOWDOWN]),
+        roots=np.zeros(1, np.int32),
+        continuation=np.full((1, 2), -1, np.int32),
+        deal_range=np.zeros((1, 3), np.int64),
+        deal_cumulative=np.zeros(0),
+        deals=np.zeros(0, np.int32),
+        cards=buckets.tables,
+    )
+    return SampledGame(sampled, tree, (sizes[0], sizes[1]), tuple((int(count), int(count)) for count in counts))
 
 
 def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
@@ -181,6 +219,7 @@ def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
 def chance_reach(game: SampledGame, form: SequenceForm) -> Float:
     """Return, by table entry, chance's reach of the entry's infoset, summed over its histories."""
     source, parts = game.source, []
+    assert not isinstance(source, BettingTree), "games in buckets have no form"
     if isinstance(source, GameTree):
         reach = np.ones(source.num_nodes)
         _push_reach(source.parent, source.probability, reach)
@@ -205,10 +244,6 @@ def _push_reach(parent: Int32, probability: Float, reach: Float) -> None:
 def planned(game: SampledGame, scheme: Scheme) -> tuple[SampledTree, SchemePlan]:
     """Return a scheme's plan for a game, and the game's tree with the action labels that the plan is about."""
     tree, source = game.tree, game.source
-    if isinstance(source, PublicTree):
-        entries = tuple((stage.width(0), stage.width(1)) for stage in source.stages)
-    else:
-        entries = ((1, 1),)
     rows: list[Int32Table] = []
 
     def label_by_names(classify: Callable[[Sequence[str]], Sequence[int]]) -> None:
@@ -228,12 +263,17 @@ def planned(game: SampledGame, scheme: Scheme) -> tuple[SampledTree, SchemePlan]
                     first = source.first_child[node]
                     chosen = labels(source.action_names(int(node)))
                     nodes[first : first + len(chosen), LABEL] = chosen
+        elif isinstance(source, BettingTree):
+            for node in np.flatnonzero(source.nodes.player != TERMINAL):
+                first = source.nodes.first_child[node]
+                chosen = labels(source.action_names(int(node)))
+                nodes[first : first + len(chosen), LABEL] = chosen
         else:
             first_action = np.concatenate([[0], np.cumsum(source.infoset_actions, dtype=np.int64)])
             flat = np.concatenate([labels(source.labels.action_names(i)) for i in range(source.num_infosets)])
             _label_children(nodes, source.infoset, first_action, flat.astype(np.int32))
 
-    plan = scheme.plan(LabelledActions(source.game, len(entries), entries, label_by_names))
+    plan = scheme.plan(LabelledActions(source.game, len(game.entries), game.entries, label_by_names))
     if rows:
         tree = tree._replace(nodes=rows[0].ravel(), amounts=rows[0].view(np.float64).ravel())
     return tree, plan

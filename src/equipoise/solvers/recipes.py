@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+from equipoise.abstraction.buckets import NONE, Buckets, has_deck
 from equipoise.errors import EquipoiseError, nearest
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
+from equipoise.sampling.bucketed import BucketForm, compile_buckets
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.sampling.tree import compile_for_sampling
@@ -28,7 +30,7 @@ class Solver(Protocol):
     threads: int  # in use: never more than pay
 
     @property
-    def form(self) -> SequenceForm | LargeForm | BoardForm:
+    def form(self) -> SequenceForm | LargeForm | BoardForm | BucketForm:
         """Return the compiled game."""
 
     def run(self, iterations: int) -> None:
@@ -78,6 +80,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "averaging": ("stochastic", "own_reach", "exact"),
     "rule": tuple(SAMPLED_RULES),
     "probe": ("yes", "no"),
+    "precision": ("float64", "float32"),
     "cards": ("ranks", "cards"),
     "network": NETWORKS,
     "shared": ("yes", "no"),
@@ -192,11 +195,24 @@ def _sampled(
         if each.name not in ("probe", "from_strategy")
     }
     parameters = {**own, "batch": batch, "rule": rule, "averaging": "stochastic", "updates": updates, "probe": probe}
+    parameters |= {"buckets": "none", "precision": "float64"}
 
     def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
         made: Scheme = scheme(probe=parameters["probe"] == "yes", **{key: parameters[key] for key in own})
         buffered = parameters["batch"] > 1 or parameters["updates"] != "alternating"
-        form, sampled = compile_for_sampling(setup.game, setup.engine, buffered=buffered)
+        form: SequenceForm | LargeForm | BoardForm | BucketForm | None
+        buckets: Buckets | None = None
+        if has_deck(setup.game) or parameters["buckets"] != NONE:
+            form, sampled, buckets = compile_buckets(
+                setup.game,
+                parameters["buckets"],
+                buffered=buffered,
+                precision=parameters["precision"],
+                on_progress=setup.on_preparation,
+                on_complaint=setup.on_complaint,
+            )
+        else:
+            form, sampled = compile_for_sampling(setup.game, setup.engine, buffered=buffered)
         return SampledCFR(
             form if form is not None else LargeForm(setup.game, sampled),
             sampled,
@@ -207,6 +223,8 @@ def _sampled(
             averaging=parameters["averaging"],
             seed=setup.seed,
             threads=setup.threads,
+            precision=parameters["precision"],
+            buckets=buckets,
         )
 
     return Recipe(name=name, about=about, paper=paper or scheme.paper, parameters=parameters, make=make)

@@ -13,13 +13,15 @@ random numbers, and additions keep the order of traversals, so the result depend
 threads.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from equipoise.abstraction.buckets import Buckets
 from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
+from equipoise.sampling.bucketed import BucketForm, BucketStrategy
 from equipoise.sampling.dice import start_stream
 from equipoise.sampling.gather import GATHER, gather, shares
 from equipoise.sampling.large import LargeForm
@@ -36,11 +38,12 @@ from equipoise.sampling.traversal import (
     make_visits,
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
+from equipoise.trees.board_form import BoardForm
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.tables import Pair, TableMap
+from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
-Form = SequenceForm | LargeForm
+Form = SequenceForm | LargeForm | BoardForm | BucketForm
 
 
 @inlined
@@ -213,8 +216,12 @@ class SampledCFR:
         averaging: Literal["stochastic", "own_reach"] = "stochastic",
         seed: int = 0,
         threads: int = 1,
+        precision: Literal["float32", "float64"] = "float64",
+        buckets: Buckets | None = None,
     ) -> None:
         self.form = form
+        self._game = game
+        self._buckets = buckets  # of hold'em
         self.rule = rule
         self.seed = seed
         self.iteration = 0
@@ -226,15 +233,16 @@ class SampledCFR:
         self.threads, self._at_a_time = shares(batch, threads)
         size = sum(game.table_sizes)
         self._split = game.table_sizes[0]
-        self.regret_sum = np.zeros(size)
-        self.strategy_sum = np.zeros(size)
+        self.regret_sum = np.zeros(size, precision)
+        self.strategy_sum = np.zeros(size, precision)
         # One traversal meets an infoset once, so its regrets need no buffer; with one, Bluff(2,2) would not fit.
         self._singly = batch == 1 and self._alternating and _keeps_regrets(rule)
         buffered = 0 if self._singly else size
-        self._increment = np.zeros(buffered)
+        self._increment = np.zeros(buffered, precision)
         self._marks = np.zeros(buffered, np.int64)
-        self._touched = np.zeros((self.threads, 1 + 2 * buffered), np.int64)
         self._visits = make_visits(game.tree, self._at_a_time, self.threads)
+        met = 2 * batch * self._visits.ints.shape[1] // (int(INT_WIDTH) * self._at_a_time)  # at most, by both players
+        self._touched = np.zeros((self.threads, 1 + 2 * min(buffered, met)), np.int64)
 
     @property
     def nodes_touched(self) -> int:
@@ -268,13 +276,16 @@ class SampledCFR:
             )
         self.iteration += iterations
 
-    def sums(self) -> tuple[Float, Pair]:
+    def sums(self) -> tuple[Float, Any]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""
         return self.regret_sum, self.average_strategy()
 
-    def average_strategy(self) -> Pair:
-        """Return the average strategy in the form's order; for a LargeForm, sums that are proportional to it."""
-        if isinstance(self.form, LargeForm):
+    def average_strategy(self) -> Any:
+        """Return the average strategy as the form's evaluator takes it; sums where there is no form to order them."""
+        if isinstance(self.form, BoardForm):
+            assert self._buckets is not None
+            return BucketStrategy(self.form, self._game, self._buckets, self.strategy_sum)
+        if isinstance(self.form, LargeForm | BucketForm):
             return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
         return TableMap(self.form).to_form(self.strategy_sum)
 

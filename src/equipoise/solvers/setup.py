@@ -1,5 +1,6 @@
 """What every solver is made from, besides the parameters of its recipe."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from equipoise.games import Game
@@ -16,6 +17,8 @@ class Setup:
     seed: int = 0
     threads: int = 1
     device: str = "cpu"  # of networks
+    on_preparation: Callable[[str, float], None] = lambda what, share: None  # what is being made, and how much is
+    on_complaint: Callable[[str], None] = lambda sentence: None
 
 
 SAMPLED_RULES: dict[str, Rule] = {

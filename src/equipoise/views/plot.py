@@ -18,6 +18,9 @@ def plot_convergence(
     histories: Mapping[str, Sequence[Mapping[str, Any]]], path: str | Path, *, by: Axis, unit: str
 ) -> None:
     """Draw the runs' exploitability and write the picture to ``path`` (its ending gives the format)."""
+    unmeasured = [label for label, history in histories.items() if any("exploitability" not in r for r in history)]
+    if unmeasured:
+        raise EquipoiseError(f"{unmeasured[0]} has no exploitability to draw: the game is too large for it")
     curves = {
         label: [[(record[by], record["exploitability"]) for record in history if record["exploitability"] > 0]]
         for label, history in histories.items()

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from equipoise.runs.drive import Progress
+from equipoise.runs.drive import Preparation, Progress
 from equipoise.solving import OnProgress
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -24,7 +24,7 @@ def show_progress(what: str) -> Iterator[OnProgress]:
 def _lines(what: str) -> OnProgress:
     last = -SECONDS_BETWEEN_LINES  # the title comes with the first news, so that a refused run prints only the reason
 
-    def update(progress: Progress) -> None:
+    def update(progress: Progress | Preparation) -> None:
         nonlocal last
         if last < 0.0:
             sys.stderr.write(f"{what}\n")
@@ -76,15 +76,17 @@ def _bar(what: str) -> Iterator[OnProgress]:
     with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
         task = bar.add_task(what, total=None, state="building the tree; the first run ever compiles kernels")
 
-        def update(progress: Progress) -> None:
-            total = None if progress.fraction is None else 1.0
-            bar.update(task, total=total, completed=progress.fraction or 0.0, state=describe(progress))
+        def update(progress: Progress | Preparation) -> None:
+            done = progress.share if isinstance(progress, Preparation) else progress.fraction
+            bar.update(task, total=None if done is None else 1.0, completed=done or 0.0, state=describe(progress))
 
         yield update
 
 
-def describe(progress: Progress) -> str:
+def describe(progress: Progress | Preparation) -> str:
     """Return a run's progress in one line."""
+    if isinstance(progress, Preparation):
+        return f"{progress.what}, {100 * progress.share:.0f} %"
     parts = [f"iteration {progress.iteration:,}"]
     if progress.exploitability is not None:
         parts.append(f"exploitability {progress.exploitability:.3g}")

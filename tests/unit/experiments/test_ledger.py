@@ -4,11 +4,14 @@ import json
 
 import pytest
 
-from equipoise import EquipoiseError
+from equipoise import EquipoiseError, load_game
+from equipoise.abstraction.buckets import deck_of, kind_from_text
 from equipoise.experiments.claim import Finding, verdict
 from equipoise.experiments.claims import CLAIMS
+from equipoise.experiments.holdem_claims import abstraction_levels
 from equipoise.experiments.ledger import reproduce, write_page
 from equipoise.experiments.sweep import Setting, Sweep
+from equipoise.solvers.recipes import find_recipe
 
 
 def history(*levels, **more):
@@ -31,7 +34,7 @@ def holds(claim, results):
 
 def test_every_claim_of_the_issue_is_declared_with_a_quick_version():
     tabular, neural = (
-        {"G1", "G2", "G3", "D1", "D2", "D11"},
+        {"G1", "G2", "G3", "G4", "D1", "D2", "D11"},
         {f"D{n}" for n in range(3, 11)} | {"D11-neural", "D12", "C7"},
     )
     assert tabular | neural <= set(CLAIMS)
@@ -47,6 +50,28 @@ def test_g1_fails_when_probing_does_not_reduce_the_variance():
 
     assert holds("G1", results(0.295, 0.133)) == [True, True, True]
     assert holds("G1", results(0.295, 0.290)) == [True, False, False]
+
+
+def test_g4_is_counted_by_the_program(tmp_path):
+    outcome = reproduce("G4", quick=True, folder=tmp_path, report=lambda text: None)
+    assert outcome["verdict"] == "reproduced"
+    (finding,) = outcome["findings"]
+    assert finding["ours"] == "57,337,080" and "5,670 x 10,000" in finding["what"]
+    assert (tmp_path / "G4-quick.png").exists()
+    assert holds("G4", {"ten buckets a round": [[{"decisions": 1, "buckets": 1, "infosets": 5e7}]]}) == [False]
+
+
+def test_abstractions_of_flop_holdem_are_the_published_sizes():
+    levels = abstraction_levels(core_seconds=60.0)
+    assert [setting.parameters["buckets"] for setting in levels] == [
+        "kmeans:552",
+        "kmeans:5238",
+        "kmeans:51400",
+        "none",
+    ]
+    for setting in levels:
+        find_recipe(setting.algorithm).resolve(setting.parameters)
+        assert kind_from_text(str(setting.parameters["buckets"])).buckets(deck_of(load_game(setting.game)))[0] == 169
 
 
 def test_g2_and_g3_compare_at_equal_time():

@@ -1,0 +1,183 @@
+"""Abstractions by name: what ``buckets=ehs2:10``, ``kmeans:552`` and ``none`` are on a hold'em game.
+
+How many buckets a round has is known before any table is made, and so is the size of the abstract game.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from equipoise.abstraction.cache import cached
+from equipoise.abstraction.clusters import cluster_tables, lossless_tables
+from equipoise.abstraction.percentiles import percentile_tables
+from equipoise.abstraction.strength import OnProgress
+from equipoise.abstraction.tables import BucketTables, RoundBoards, bucket_of, round_boards, table_bytes
+from equipoise.errors import EquipoiseError
+from equipoise.games import Game
+from equipoise.games.poker import PokerGame, best_five_cards
+from equipoise.games.suits import HOLE_CARDS, choose_table, hand_images, orbit_count, place_of_set
+from equipoise.memory import require
+
+NONE = "none"
+
+
+class Deck(NamedTuple):
+    """The cards of a hold'em game: all that an abstraction depends on."""
+
+    ranks: int
+    suits: int
+    board_sizes: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Return the number of cards."""
+        return self.ranks * self.suits
+
+
+class Made(NamedTuple):
+    """Tables, and how far hands are from the centres of their buckets (0 where they have none)."""
+
+    tables: BucketTables
+    error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Percentiles:
+    """Nested percentiles of E[HS^2], ``count`` a round (Gibson et al. 2012)."""
+
+    kind: ClassVar[str] = "ehs2"
+    count: int
+
+    def buckets(self, deck: Deck) -> list[int]:
+        return [self.count ** (r + 1) for r in range(len(deck.board_sizes))]
+
+    def make(self, boards: RoundBoards, on_progress: OnProgress) -> Made:
+        return Made(percentile_tables(boards, self.count, on_progress), 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clusters:
+    """k-means on strength against groups of hands on the last board, lossless before (Brown et al. 2019, Figure 2)."""
+
+    kind: ClassVar[str] = "kmeans"
+    count: int
+
+    def buckets(self, deck: Deck) -> list[int]:
+        _require_one_deal(deck, "kmeans clusters", "ehs2:N has buckets for every round")
+        return [orbit_count(deck.ranks, deck.suits, [HOLE_CARDS]), self.count]
+
+    def make(self, boards: RoundBoards, on_progress: OnProgress) -> Made:
+        return Made(*cluster_tables(boards, self.count, on_progress))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lossless:
+    """Every hand and board up to suits by itself: no abstraction."""
+
+    kind: ClassVar[str] = NONE
+
+    def buckets(self, deck: Deck) -> list[int]:
+        _require_one_deal(deck, "tables without abstraction", "give buckets=ehs2:10")
+        sizes = ([HOLE_CARDS], [HOLE_CARDS, deck.board_sizes[1]])
+        return [orbit_count(deck.ranks, deck.suits, size) for size in sizes]
+
+    def make(self, boards: RoundBoards, on_progress: OnProgress) -> Made:
+        return Made(lossless_tables(boards), 0.0)
+
+
+Kind = Percentiles | Clusters | Lossless
+
+
+def _require_one_deal(deck: Deck, what: str, instead: str) -> None:
+    if len(deck.board_sizes) != 2 or deck.board_sizes[0] != 0:
+        raise EquipoiseError(f"{what} are for games with one deal of board cards (flop_holdem); {instead}")
+
+
+def kind_from_text(text: str) -> Kind:
+    """Return the abstraction that a text names."""
+    name, _, number = text.partition(":")
+    if text == NONE:
+        return Lossless()
+    if number.isdecimal() and int(number) >= 1:
+        if name == Percentiles.kind and int(number) <= 100:
+            return Percentiles(count=int(number))
+        if name == Clusters.kind:
+            return Clusters(count=int(number))
+    raise EquipoiseError(
+        f"buckets={text} is not valid; give ehs2:N (N percentiles a round, up to 100), kmeans:N (N clusters) or none"
+    )
+
+
+def has_deck(game: Game) -> bool:
+    """Return whether a game is hold'em: two private cards, and the best five of all cards win."""
+    return isinstance(game, PokerGame) and game.hole_cards == HOLE_CARDS and game.strength is best_five_cards
+
+
+def deck_of(game: Game) -> Deck:
+    """Return the cards of a hold'em game."""
+    if not isinstance(game, PokerGame) or not has_deck(game):
+        raise EquipoiseError(f"buckets are for hold'em games (flop_holdem, limit_holdem, ...), not for {game.name}")
+    sizes = tuple(game.board_size(r) for r in range(len(game.board_cards)))
+    return Deck(len(game.deck.ranks), len(game.deck.suits), sizes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Buckets:
+    """An abstraction of a deck, ready for use."""
+
+    kind: Kind
+    deck: Deck
+    tables: BucketTables
+    error: float
+
+    @property
+    def counts(self) -> list[int]:
+        """Return the number of buckets in each round."""
+        return self.kind.buckets(self.deck)
+
+    def path(self, hole: Sequence[int], board: Sequence[int]) -> list[int]:
+        """Return a hand's bucket in each round so far; the board's cards as they were dealt."""
+        choose = choose_table(self.deck.size)
+        hand = place_of_set(np.array(sorted(hole), np.uint8), choose)
+        buckets: list[int] = []
+        for betting_round, size in enumerate(self.deck.board_sizes):
+            if size > len(board):
+                break
+            raw = place_of_set(np.array(sorted(board[:size]), np.uint8), choose)
+            raw += int(self.tables.first_raw[betting_round])
+            found, renaming = int(self.tables.board_of[raw]), int(self.tables.renaming_of[raw])
+            image = hand_images(self.deck.ranks, self.deck.suits)[renaming, hand]
+            before = buckets[-1] if buckets else 0
+            buckets.append(int(bucket_of(self.tables, betting_round, before, found, int(image))))
+        return buckets
+
+
+def _silent(what: str, share: float) -> None:
+    """Show nothing."""
+
+
+def make_buckets(
+    game: Game,
+    text: str,
+    *,
+    on_progress: OnProgress = _silent,
+    on_complaint: Callable[[str], None] = lambda sentence: None,
+) -> Buckets:
+    """Return the abstraction of a game that a text names, from the cache on disk if it was made before."""
+    deck, kind = deck_of(game), kind_from_text(text)
+    kind.buckets(deck)  # says what is wrong before any work
+    canonical = sum(orbit_count(deck.ranks, deck.suits, [size]) for size in deck.board_sizes)
+    raw = sum(comb(deck.size, size) for size in deck.board_sizes)
+    # Beside the tables: means of the rounds before the last, or features and distances of all pairs.
+    require(3 * table_bytes(deck.size, canonical, raw) + (1 << 28), what=f"buckets {text} of {game.name}")
+
+    def make() -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
+        made = kind.make(round_boards(*deck), on_progress)
+        return {**made.tables._asdict(), "error": np.array([made.error])}
+
+    arrays = cached(kind.kind, (text, *deck), make, on_complaint) if text != NONE else make()
+    error = float(arrays.pop("error")[0])
+    return Buckets(kind=kind, deck=deck, tables=BucketTables(**arrays), error=error)

@@ -1,0 +1,122 @@
+"""Hold'em in buckets, ready for sampling, and what a strategy in buckets is in the full game.
+
+Every game is one here whose betting can be listed: tables have a row per (betting node, bucket), and the lossless map,
+in which each (hand, board) up to suits is a bucket of its own, is one more map. A strategy in buckets plays the same
+with all hands of a bucket, so it can be evaluated exactly where the full game can (flop hold'em), board by board and
+without a table of its size. In games with later rounds nothing can: there the strategy is found, but not measured.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.abstraction.buckets import Buckets, deck_of, kind_from_text, make_buckets
+from equipoise.abstraction.strength import OnProgress
+from equipoise.abstraction.tables import BucketTables, bucket_of
+from equipoise.compiled import kernel
+from equipoise.errors import EquipoiseError
+from equipoise.games import Game
+from equipoise.games.poker import PokerGame
+from equipoise.games.sizes import num_infoset_actions
+from equipoise.games.suits import Int16
+from equipoise.memory import require
+from equipoise.regret.matching import UNIFORM, match_infoset
+from equipoise.sampling.tree import BATCH_BYTES, FIRST, TABLE_BYTES, WIDTH, SampledGame, from_betting_tree
+from equipoise.trees.betting_tree import betting_tree
+from equipoise.trees.board_form import BoardForm, board_form, entries_before, has_board_form
+from equipoise.trees.treeplex import Float, Int32, Int64
+
+MOST_ENTRIES = 2**31 - 1  # of a table: places are 32-bit numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketForm:
+    """A game in buckets that is too large to be evaluated."""
+
+    game: Game
+
+
+def compile_buckets(
+    game: Game,
+    text: str,
+    *,
+    buffered: bool,
+    precision: str,
+    on_progress: OnProgress,
+    on_complaint: Callable[[str], None],
+) -> tuple[BoardForm | BucketForm, SampledGame, Buckets]:
+    """Return a hold'em game in the buckets that a text names; its form can be evaluated if it is a BoardForm."""
+    deck = deck_of(game)  # says what is wrong with other games
+    assert isinstance(game, PokerGame)
+    counts = kind_from_text(text).buckets(deck)
+    entries = num_infoset_actions(game, counts)
+    size = (BATCH_BYTES if buffered else TABLE_BYTES) * np.dtype(precision).itemsize // 8
+    what = f"{game.name} with buckets={text} ({entries:,} infoset-actions)"
+    require(entries * size, what=what, instead="give fewer buckets, batch=1 or precision=float32")
+    if entries > MOST_ENTRIES:
+        raise EquipoiseError(f"{what} has more than {MOST_ENTRIES:,}; give fewer buckets")
+    buckets = make_buckets(game, text, on_progress=on_progress, on_complaint=on_complaint)
+    form = board_form(game) if has_board_form(game) else BucketForm(game=game)
+    return form, from_betting_tree(betting_tree(game), buckets), buckets
+
+
+@kernel
+def _buckets_of_pairs(tables: BucketTables, first_board: int, first_pair: Int64, pair_hand: Int16, out: Int32) -> None:
+    """Write the bucket of each (hand, board) pair of the second round. Canonical boards are not renamed."""
+    for board in range(first_pair.size - 1):
+        for pair in range(first_pair[board], first_pair[board + 1]):
+            hand = pair_hand[pair]
+            out[pair] = bucket_of(tables, 1, bucket_of(tables, 0, 0, 0, hand), first_board + board, hand)
+
+
+@kernel
+def _write_rows(
+    nodes: Int64, bucket: Int32, first_entries: Int64, sums: Float, offset: int, strategy: Float, out: Float
+) -> None:
+    """Write the strategy of every class of hands at every node: an action's classes lie together.
+
+    ``nodes`` are, per decision: player, first entry among the player's, number of actions, first place in the table.
+    """
+    width = bucket.size
+    for node in range(nodes.shape[0]):
+        player, entry, actions, first = nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3]
+        for own in range(width):
+            place = first + np.int64(bucket[own]) * actions
+            match_infoset(sums, np.uint64(place), np.uint64(actions), UNIFORM, strategy, np.uint64(0))
+            for action in range(actions):
+                out[offset + (first_entries[player] + entry + action) * width + own] = strategy[action]
+
+
+class BucketStrategy:
+    """Sums of strategies by (node, bucket), as the strategy of a board form: hand by hand, board after board."""
+
+    concurrent = True
+
+    def __init__(self, form: BoardForm, game: SampledGame, buckets: Buckets, sums: Float) -> None:
+        self._form, self._sums = form, sums
+        rows = game.tree.nodes.reshape(-1, WIDTH)
+        place_of = betting_tree(form.game).node_of_text
+        self._nodes: list[Int64] = []
+        for betting, states in zip(form.betting, form.states, strict=True):
+            first = [int(rows[place_of[state.text], FIRST]) for state in states]
+            columns = (betting.node_player, betting.node_row - betting.roots, betting.node_actions, np.array(first))
+            self._nodes.append(np.stack(columns, axis=1).astype(np.int64))
+        cards, tables = form.cards, buckets.tables
+        self._start = np.array([buckets.path(cards.hands[hand].tolist(), [])[0] for hand in cards.start_hand], np.int32)
+        self._pairs = np.empty(cards.num_pairs, np.int32)
+        _buckets_of_pairs(tables, 1, cards.first_pair, cards.pair_hand, self._pairs)
+
+    def write_start(self, out: Float) -> None:
+        """Write the probabilities of the first round."""
+        scratch = np.empty(int(self._nodes[0][:, 2].max()))
+        _write_rows(self._nodes[0], self._start, entries_before(self._form.betting[0]), self._sums, 0, scratch, out)
+
+    def write_boards(self, first: int, last: int, out: Float) -> None:
+        """Write the probabilities beside the boards from ``first`` to ``last`` (exclusive), board after board."""
+        scratch = np.empty(int(self._nodes[1][:, 2].max()))
+        starts, entries = self._form.pairs.first_pair, self._form.first_entries
+        for board in range(first, last):
+            begin, end = int(starts[board]), int(starts[board + 1])
+            offset = (begin - int(starts[first])) * int(entries[2])
+            _write_rows(self._nodes[1], self._pairs[begin:end], entries, self._sums, offset, scratch, out)
