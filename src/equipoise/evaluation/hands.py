@@ -13,6 +13,7 @@ import numpy.typing as npt
 from equipoise.games import CHANCE, TERMINAL, Game, State
 from equipoise.games.poker import PokerGame
 from equipoise.sampling.tree import SampledGame
+from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.game_tree import GameTree
 from equipoise.trees.public_tree import PublicTree
 
@@ -57,6 +58,7 @@ def recorded_hands(game: SampledGame, records: npt.NDArray[np.int32], first_numb
 
 def _played_again(game: SampledGame, record: list[int], *, number: int, seat_of_a: int) -> Hand:
     source = game.source
+    assert not isinstance(source, BettingTree), "games in buckets are played through the rules"
     chance: list[int] = []
     choices: list[int] = []  # places among a node's children
     for deal, end in zip(record[::2], record[1::2], strict=True):

@@ -29,6 +29,7 @@ from equipoise.games.poker import PokerGame
 from equipoise.policies.policy import Policy
 from equipoise.sampling.tree import SampledGame, compile_for_sampling
 from equipoise.trees.best_response import Evaluator, Strategies
+from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float
@@ -319,6 +320,7 @@ def correction_table(
     observer = A if known == "b" else B
     sign = 1.0 if observer == A else -1.0
     met, observing = strategies[1 - observer], strategies[observer]
+    assert not isinstance(sampled.source, BettingTree), "games in buckets have no form"
     corrector = LuckCorrector(form, sampled.source)
     by_action: list[Float] = []
     starts = [0.0, 0.0]

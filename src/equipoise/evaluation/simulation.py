@@ -64,7 +64,7 @@ def play_hand(
     record: Int32,
 ) -> tuple[float, float]:
     """Play one hand; return the payoff to A and the sum of corrections. ``record`` gets each round's deal and end."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree
+    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals, _ = tree
     strategies, corrections, observer = table
     entries = U(corrections.size)
     subgame = roots.size - 1  # a game opens with the round that leads to all others
