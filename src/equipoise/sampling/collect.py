@@ -35,7 +35,7 @@ FloatTable = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 class Rows(NamedTuple):
     """Findings, one a row."""
 
-    row: Int32
+    row: Int32 | Int64  # numbers of listed rows, or codes
     values: FloatTable  # [rows, columns]
 
 

@@ -32,7 +32,8 @@ from equipoise.sampling.gather import Sums
 from equipoise.sampling.tree import Int32Table
 from equipoise.stores.networks import fit_diagnostics, softmax
 from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of
-from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
+from equipoise.trees.distinct import EMPTY, find_slot, table_size
+from equipoise.trees.treeplex import Float, Int64, UInt64
 
 Kept = Literal["reservoir", "window", "aggregated"]
 
@@ -42,6 +43,7 @@ NO_WARM_START = (
 )
 _NO_TAPE = np.zeros((0, 3))
 ROW, ITERATION, FIRST_VALUE = 0, 1, 2  # of a sample
+HALF, LOWER = 32, (1 << 32) - 1  # a code of 64 bits is kept in two halves: the upper one comes after the values
 
 Float32 = npt.NDArray[np.float32]
 FloatTable = npt.NDArray[np.float64]
@@ -52,7 +54,7 @@ def _add_to_reservoir(
     heads: Int32Table,
     values: Float32,
     counts: Int64,
-    new_rows: Int32,
+    new_rows: Int64,
     new_values: FloatTable,
     iteration: int,
     windowed: bool,
@@ -63,7 +65,7 @@ def _add_to_reservoir(
     dice = np.zeros(2, np.uint64)
     # A stream of its own for each call: the count of samples so far tells calls apart.
     start_stream(dice, seed, iteration, 0, counts[1])
-    capacity = heads.shape[0]
+    capacity, wide = heads.shape[0], heads.shape[1] > FIRST_VALUE + new_values.shape[1]
     for sample in range(new_rows.size):
         place = counts[0]
         if counts[0] < capacity:
@@ -74,14 +76,16 @@ def _add_to_reservoir(
             place = min(int(draw(dice, tape) * (counts[1] + 1)), counts[1])
         counts[1] += 1
         if place < capacity:
-            heads[place, ROW], heads[place, ITERATION] = new_rows[sample], iteration
+            heads[place, ROW], heads[place, ITERATION] = np.int32(new_rows[sample]), iteration
+            if wide:
+                heads[place, heads.shape[1] - 1] = np.int32(new_rows[sample] >> HALF)
             for column in range(new_values.shape[1]):
                 values[place, FIRST_VALUE + column] = new_values[sample, column]
 
 
 @kernel
 def _add_to_sums(
-    weight_sum: Float, value_sum: Float, counts: Int64, new_rows: Int32, new_values: Float, weight: float
+    weight_sum: Float, value_sum: Float, counts: Int64, new_rows: Int64, new_values: Float, weight: float
 ) -> None:
     for sample in range(new_rows.size):
         weight_sum[new_rows[sample]] += weight
@@ -100,22 +104,28 @@ def _draw_batch(
     dice: UInt64,
     tape: Float,
     chosen: UInt64,
-    place_of: Int64,
+    keys: Int64,
+    places: Int64,
+    slots: UInt64,
     drawn: Int64,
     weight: Float,
     target: FloatTable,
 ) -> int:
-    """Draw samples, sum them by row, and return the number of different rows."""
+    """Draw samples, sum them by row, and return the number of different rows. The hash table is empty before and after."""
+    wide = heads.shape[1] > FIRST_VALUE + target.shape[1]
     for number in range(chosen.size):  # all first, so that the look-ups below need not wait for one another
         chosen[number] = min(int(draw(dice, tape) * kept), kept - 1)
     distinct = 0
     for number in range(chosen.size):
         sample = chosen[number]
-        row = heads[sample, ROW]
-        place = place_of[row]
-        if place < 0:
+        row = np.int64(heads[sample, ROW])
+        if wide:
+            row = (row & LOWER) | (np.int64(heads[sample, heads.shape[1] - 1]) << HALF)
+        slot = find_slot(keys, places, row)
+        place = places[slot]
+        if place == EMPTY:
             place = distinct
-            place_of[row] = place
+            keys[slot], places[slot], slots[place] = row, place, slot
             drawn[place] = row
             weight[place] = 0.0
             target[place] = 0.0
@@ -126,7 +136,7 @@ def _draw_batch(
         for column in range(target.shape[1]):
             target[place, column] += w * values[sample, FIRST_VALUE + column]
     for place in range(distinct):
-        place_of[drawn[place]] = -1
+        places[slots[place]] = EMPTY
         for column in range(target.shape[1]):
             target[place, column] /= weight[place]
     return distinct
@@ -138,22 +148,26 @@ def _start(dice: UInt64, seed: int, fit_number: int) -> None:
 
 
 class Memory:
-    """Samples, or their sums."""
+    """Samples, or their sums. Rows are numbers below ``num_rows``, or codes of 64 bits where that is None."""
 
-    def __init__(self, kind: Kept, capacity: int, num_rows: int, columns: int, *, weighted: bool, seed: int) -> None:
+    def __init__(
+        self, kind: Kept, capacity: int, num_rows: int | None, columns: int, *, weighted: bool, seed: int
+    ) -> None:
+        if kind == "aggregated" and num_rows is None:
+            raise EquipoiseError("targets=aggregated needs a list of infosets, and this game has too many: leave it out")
         self.kind = kind
         self._weighted = weighted
         self._seed = seed
         self._columns = columns
         size = 0 if kind == "aggregated" else capacity
         # A sample is one row of memory: its row and iteration as whole numbers, then its values.
-        self._heads = np.zeros((size, FIRST_VALUE + columns), np.int32)
+        self._heads = np.zeros((size, FIRST_VALUE + columns + (num_rows is None)), np.int32)
         self._values = self._heads.view(np.float32)
         self._counts = np.zeros(2, np.int64)
-        listed = num_rows if kind == "aggregated" else 0
+        listed = (num_rows or 0) if kind == "aggregated" else 0
         self._weight_sum = np.zeros(listed)
         self._value_sum = np.zeros((listed, columns))
-        self._place_of = np.full(num_rows, -1, np.int64)
+        self._keys = self._places = np.full(0, EMPTY)  # a hash table, made for the first batch
         self._dice = np.zeros(2, np.uint64)
 
     @property
@@ -163,13 +177,14 @@ class Memory:
 
     def add(self, new: Rows, iteration: int) -> None:
         """Take in samples of an iteration."""
+        rows = new.row.astype(np.int64)
         if self.kind == "aggregated":
             weight = float(iteration) if self._weighted else 1.0
-            _add_to_sums(self._weight_sum, self._value_sum, self._counts, new.row, new.values, weight)
+            _add_to_sums(self._weight_sum, self._value_sum, self._counts, rows, new.values, weight)
         else:
             windowed = self.kind == "window"
             common = (self._heads, self._values, self._counts)
-            _add_to_reservoir(*common, new.row, new.values, iteration, windowed, self._seed, _NO_TAPE)
+            _add_to_reservoir(*common, rows, new.values, iteration, windowed, self._seed, _NO_TAPE)
 
     def start_drawing(self, fit_number: int) -> None:
         """Begin the random stream of a fit."""
@@ -181,8 +196,9 @@ class Memory:
             rows = np.flatnonzero(self._weight_sum)
             weight = self._weight_sum[rows]
             return rows, weight / weight.mean(), self._value_sum[rows] / weight[:, None]
-        size = min(batch, len(self._place_of))
-        drawn, weight, target = np.empty(size, np.int64), np.empty(size), np.empty((size, self._columns))
+        if len(self._places) < table_size(batch):
+            self._keys, self._places = np.empty(table_size(batch), np.int64), np.full(table_size(batch), EMPTY)
+        drawn, weight, target = np.empty(batch, np.int64), np.empty(batch), np.empty((batch, self._columns))
         distinct = _draw_batch(
             self._heads,
             self._values,
@@ -192,7 +208,9 @@ class Memory:
             self._dice,
             _NO_TAPE,
             np.empty(batch, np.uint64),
-            self._place_of,
+            self._keys,
+            self._places,
+            np.empty(batch, np.uint64),
             drawn,
             weight,
             target,
@@ -263,12 +281,11 @@ class FittedMemory:
 
         def draw() -> Examples:
             rows, weight, target = memory.draw(size, iteration)
-            places = rows - network.rows.start
             share = weight / (weight.sum() if aggregated else size)
             return Examples(
-                network.inputs(places),
+                network.inputs_at(rows),
                 network.tensor(target / self._unit),
-                network.tensor(share[:, None] * network.legal[places]),
+                network.tensor(share[:, None] * network.infosets.legal_at(rows)),
             )
 
         steps = config.fresh_steps if fresh else config.fitting.epochs

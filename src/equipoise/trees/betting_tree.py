@@ -1,0 +1,116 @@
+"""The public betting tree of a poker game, without cards: what can be listed of a game that is too large to list.
+
+Nodes are decisions and ends, breadth first, siblings together. Deals of board cards are no nodes of their own: a node
+says how many public deals come before it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.games import TERMINAL
+from equipoise.games.betting import BettingState, apply_action, legal_actions
+from equipoise.games.poker import PokerGame
+from equipoise.trees.treeplex import Float, Int32
+
+Int8 = npt.NDArray[np.int8]
+
+
+class BettingNodes(NamedTuple):
+    """The nodes as kernels take them."""
+
+    player: Int8  # who acts, or TERMINAL
+    first_child: Int32
+    num_children: Int32
+    column: Int32  # the action that leads here: FOLD, CALL, RAISE, RAISE + 1, ...
+    round: Int8  # whose board cards are open
+    deals: Int8  # public deals between the parent and this node
+    showdown: Int8  # whether an end is one
+    amount: Float  # at ends: what player 0 wins, or what is at stake in a showdown
+
+
+@dataclass(frozen=True, kw_only=True)
+class BettingTree:
+    """All decisions and ends of a game's betting."""
+
+    game: PokerGame
+    nodes: BettingNodes
+    parent: Int32
+    states: tuple[BettingState, ...]
+
+    @property
+    def num_nodes(self) -> int:
+        """Return the number of decisions and ends."""
+        return len(self.states)
+
+    @property
+    def num_columns(self) -> int:
+        """Return the number of different actions."""
+        return int(self.nodes.column.max()) + 1
+
+    @property
+    def most_actions(self) -> int:
+        """Return the most actions of a decision."""
+        return int(self.nodes.num_children.max())
+
+    @property
+    def largest_payoff(self) -> float:
+        """Return the largest amount that can change hands."""
+        return float(np.abs(self.nodes.amount).max()) or 1.0
+
+    def decisions(self, player: int) -> Int32:
+        """Return the nodes at which a player acts."""
+        return np.flatnonzero(self.nodes.player == player).astype(np.int32)
+
+    @cached_property
+    def legal(self) -> npt.NDArray[np.bool_]:
+        """Return, by node and column, whether an action is legal."""
+        table = np.zeros((self.num_nodes, self.num_columns), np.bool_)
+        table[self.parent[1:], self.nodes.column[1:]] = True
+        return table
+
+    @cached_property
+    def node_of_text(self) -> dict[str, int]:
+        """Return the decision after some betting, such as ``crc/r``."""
+        return {state.text: node for node, state in enumerate(self.states) if not state.finished}
+
+
+def betting_tree(game: PokerGame) -> BettingTree:
+    """Return the betting tree of a poker game."""
+    rules = game.betting
+    states = [rules.start()]
+    parent, column = [-1], [0]
+    first_child, num_children, deals = [], [], [0]
+    node = 0
+    while node < len(states):  # grows while it is walked: breadth first
+        state = states[node]
+        first_child.append(len(states))
+        actions = [] if state.finished else legal_actions(rules, state)
+        num_children.append(len(actions))
+        for action in actions:
+            child = apply_action(rules, state, action)
+            states.append(child)
+            parent.append(node)
+            column.append(action)
+            deals.append(child.round - state.round if child.folded < 0 else 0)
+        node += 1
+    nodes = BettingNodes(
+        player=np.array([TERMINAL if state.finished else state.player for state in states], np.int8),
+        first_child=np.array(first_child, np.int32),
+        num_children=np.array(num_children, np.int32),
+        column=np.array(column, np.int32),
+        round=np.array([state.round for state in states], np.int8),
+        deals=np.array(deals, np.int8),
+        showdown=np.array([state.finished and state.folded < 0 for state in states], np.int8),
+        amount=np.array([_amount(state) for state in states]),
+    )
+    return BettingTree(game=game, nodes=nodes, parent=np.array(parent, np.int32), states=tuple(states))
+
+
+def _amount(state: BettingState) -> float:
+    if not state.finished:
+        return 0.0
+    return state.pot_share_at_risk() * (-1.0 if state.folded == 0 else 1.0)
