@@ -58,9 +58,9 @@ def games(*, json: Json = False) -> None:
 def _sizes() -> dict[str, int]:
     """Count the infosets of each built-in game at its default parameters."""
     from equipoise.games import CATALOGUE, load_game
-    from equipoise.trees.compile import build_game_tree
+    from equipoise.trees.compile import count_infosets
 
-    return {entry.name: build_game_tree(load_game(entry.usage)).num_infosets for entry in CATALOGUE.values()}
+    return {entry.name: count_infosets(load_game(entry.usage)) for entry in CATALOGUE.values()}
 
 
 @app.command

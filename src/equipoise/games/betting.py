@@ -2,10 +2,12 @@
 
 It knows nothing of cards. Amounts are whole chips. "Spent" is what a player has put into the pot since the hand began,
 antes and blinds included, and a raise is named by the total that its player has then spent, as in the ACPC notation
-``r200``.
+``r200``. How large raises may be is data of the rules: one size (limit), any whole number of chips (no-limit), or
+fractions of the pot (no-limit with an action abstraction).
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 from equipoise.errors import EquipoiseError
@@ -16,12 +18,33 @@ RAISE = 2  # RAISE + k is the k-th of `raise_totals`; a limit game has one
 
 
 @dataclass(frozen=True, kw_only=True)
+class PotSizes:
+    """Raises by fractions of the pot, as it is after a call, and all-in: an action abstraction of a no-limit game."""
+
+    fractions: tuple[Fraction, ...]
+    all_in: bool
+
+    def totals(self, highest: int, smallest: int, stack: int) -> list[int]:
+        """Return the totals after each raise of a bet that stands at ``highest``, from ``smallest`` up to all-in.
+
+        What falls short of the smallest legal raise, or beyond the stack, becomes that raise or all-in.
+        """
+        pot = 2 * highest
+        wished = [highest + (2 * fraction * pot + 1) // 2 for fraction in self.fractions]  # rounded half up
+        return sorted({min(max(total, smallest), stack) for total in wished} | ({stack} if self.all_in else set()))
+
+
+@dataclass(frozen=True, kw_only=True)
 class BettingRound:
-    """One round: who opens it, how many bets and raises it may hold and, in a limit game, their size."""
+    """One round: who opens it, how many bets and raises it may hold, and their size: one number in a limit game.
+
+    Without a ``bet_size`` the round is no-limit: by fractions of the pot, or any whole number where there are none.
+    """
 
     first_player: int = 0
     max_raises: int | None = None
     bet_size: int | None = None
+    pot_sizes: PotSizes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +126,8 @@ def raise_totals(rules: BettingRules, state: BettingState) -> list[int]:
         return []
     # A raise adds at least as much as the last one did; an all-in for less is always allowed.
     smallest = min(highest + state.min_raise, rules.stack)
+    if betting.pot_sizes is not None:
+        return betting.pot_sizes.totals(highest, smallest, rules.stack)
     return list(range(smallest, rules.stack + 1))
 
 
@@ -111,11 +136,11 @@ def apply_action(rules: BettingRules, state: BettingState, action: int) -> Betti
     player = state.player
     opponent = 1 - player
     if action == FOLD:
-        return state._replace(folded=player, finished=True, text=state.text + "f")
+        return state._replace(folded=player, finished=True, text=state.text + action_text(rules, state, action))
     highest = max(state.spent)
     if action == CALL:
         spent = (highest, highest)
-        text = state.text + "c"
+        text = state.text + action_text(rules, state, action)
         all_in = rules.stack is not None and highest >= rules.stack
         # The opening check leaves the opponent an action; any later call or check closes the round.
         if state.actions_in_round == 0 and not all_in:
@@ -133,15 +158,22 @@ def apply_action(rules: BettingRules, state: BettingState, action: int) -> Betti
             text=text + "/",
         )
     total = raise_totals(rules, state)[action - RAISE]
-    limit = rules.rounds[state.round].bet_size is not None
     return state._replace(
         player=opponent,
         spent=(total, state.spent[1]) if player == 0 else (state.spent[0], total),
         actions_in_round=state.actions_in_round + 1,
         raises_in_round=state.raises_in_round + 1,
         min_raise=max(state.min_raise, total - highest),
-        text=state.text + ("r" if limit else f"r{total}"),
+        text=state.text + action_text(rules, state, action),
     )
+
+
+def action_text(rules: BettingRules, state: BettingState, action: int) -> str:
+    """Return the action as the ACPC writes it: ``f``, ``c``, ``r`` in a limit game, or ``r400``."""
+    if action < RAISE:
+        return "f" if action == FOLD else "c"
+    limit = rules.rounds[state.round].bet_size is not None
+    return "r" if limit else f"r{raise_totals(rules, state)[action - RAISE]}"
 
 
 def action_name(rules: BettingRules, state: BettingState, action: int) -> str:

@@ -59,6 +59,17 @@ def _dice(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
+def _caps(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d(-\d){3}", text):
+        raise ValueError("the most bets and raises of each of four rounds, 0 to 9, as 3-3-4-4")
+    return tuple(map(int, text.split("-")))
+
+
+def _actions(text: str) -> str:
+    poker.action_sizes(text)
+    return text
+
+
 def _last_round(text: str) -> bool:
     if text not in ("automatic", "played"):
         raise ValueError("'automatic' or 'played'")
@@ -99,6 +110,39 @@ CATALOGUE: dict[str, Entry] = {
                 ),
             ),
             make=lambda stack: poker.nl_leduc(stack),
+        ),
+        Entry(
+            name="flop_holdem",
+            about="limit hold'em that ends after the flop",
+            source="Deep CFR 2019",
+            parameters=(),
+            make=poker.flop_holdem,
+        ),
+        Entry(
+            name="limit_holdem",
+            about="heads-up limit Texas hold'em",
+            source="Gibson et al. 2012; Deep CFR 2019",
+            parameters=(
+                Parameter(name="caps", default="3-3-4-4", meaning="most bets and raises of each round", read=_caps),
+            ),
+            make=lambda caps: poker.limit_holdem(caps),
+        ),
+        Entry(
+            name="nolimit_holdem",
+            about="heads-up no-limit Texas hold'em, with an action abstraction",
+            source="ACPC; Double Neural CFR 2020",
+            parameters=(
+                Parameter(
+                    name="stack", default="20000", meaning="chips a player, blinds included", read=_integer(100, 999999)
+                ),
+                Parameter(
+                    name="actions",
+                    default="fcpa",
+                    meaning="raises: fcpa (pot, all-in), full (any), or fractions of the pot such as 0.5-1-2-allin",
+                    read=_actions,
+                ),
+            ),
+            make=lambda stack, actions: poker.nolimit_holdem(stack, actions),
         ),
         Entry(
             name="goofspiel",

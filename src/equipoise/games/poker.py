@@ -1,19 +1,23 @@
 """Two-player poker from one description: a deck, private hands, board cards by round, and betting rules.
 
-One-Card Poker, Leduc and no-limit Leduc are three sets of parameters; hold'em is meant to be a fourth, with another
-``strength``. Cards are numbered ``rank * suits + suit``, as in OpenSpiel.
+One-Card Poker, Leduc and hold'em, limit and no-limit, are sets of parameters. Cards are numbered
+``rank * suits + suit``, as in OpenSpiel. Sets of cards are ascending tuples; a board is what each deal brought, in
+order: the flop ascending, then the turn, then the river.
 """
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from math import comb
+from fractions import Fraction
+from functools import cache, cached_property
+from math import comb, prod
 
 from equipoise.games.betting import (
     BettingRound,
     BettingRules,
     BettingState,
+    PotSizes,
     action_name,
     apply_action,
     legal_actions,
@@ -51,6 +55,18 @@ def high_card_or_pair(deck: Deck, hand: Cards, board: Cards) -> int:
     return rank + (len(deck.ranks) if paired else 0)
 
 
+def best_five_cards(deck: Deck, hand: Cards, board: Cards) -> int:
+    """Return the strength of a hold'em hand: the best five of the private cards and the board."""
+    from equipoise.games.hand_ranks import best_five  # loads the compiler, which small games do not need here
+
+    return best_five((*hand, *board))
+
+
+@cache
+def _sets_of_cards(cards: int, count: int) -> tuple[Cards, ...]:
+    return tuple(itertools.combinations(range(cards), count))
+
+
 @dataclass(frozen=True)
 class PokerGame(Game):
     """A poker game. ``board_cards[r]`` cards are dealt face up before betting round ``r``."""
@@ -71,24 +87,40 @@ class PokerGame(Game):
     @cached_property
     def hands(self) -> tuple[Cards, ...]:
         """Return every private hand."""
-        return tuple(itertools.combinations(range(self.deck.size), self.hole_cards))
+        return _sets_of_cards(self.deck.size, self.hole_cards)
+
+    def deals(self, betting_round: int) -> tuple[Cards, ...]:
+        """Return every set of cards that may be dealt to the board before a round."""
+        return _sets_of_cards(self.deck.size, self.board_cards[betting_round])
 
     def boards(self, betting_round: int) -> tuple[Cards, ...]:
-        """Return every set of board cards that may lie open in a round."""
-        return tuple(itertools.combinations(range(self.deck.size), self.board_size(betting_round)))
+        """Return every board that may lie open in a round, for games in which all of it is dealt at once."""
+        dealt = [count for count in self.board_cards[: betting_round + 1] if count > 0]
+        assert len(dealt) <= 1, "boards of several deals are ordered"
+        return _sets_of_cards(self.deck.size, sum(dealt))
 
     def board_size(self, betting_round: int) -> int:
         """Return how many board cards are open in a round."""
         return sum(self.board_cards[: betting_round + 1])
 
     def vector_width(self, betting_round: int) -> int:
-        """Return how many (board, private hand) pairs there are in a round."""
-        cards, board = self.deck.size, self.board_size(betting_round)
-        return comb(cards, board) * comb(cards - board, self.hole_cards)
+        """Return how many (board, private hand) pairs there are in a round; boards by what each deal brought."""
+        dealt = self.board_cards[: betting_round + 1]
+        left = [self.deck.size - sum(dealt[:deal]) for deal in range(len(dealt) + 1)]
+        return prod(map(comb, left, dealt)) * comb(left[-1], self.hole_cards)
+
+    @property
+    def big_blind(self) -> int:
+        """Return the larger blind, or the ante: a thousandth of it is the unit mbb."""
+        return max(self.betting.blinds)
+
+    def hand_text(self, hand: Cards) -> str:
+        """Return a private hand as players write it, the highest card first: ``AhKd``."""
+        return self.deck.text(hand[::-1])
 
     def infoset_text(self, hand: Cards, board: Cards, betting: str) -> str:
         """Return an infoset's key: the private hand, the board, then the betting, as in ``Qs/Kh|crc/r``."""
-        cards = self.deck.text(hand) + (f"/{self.deck.text(board)}" if board else "")
+        cards = self.hand_text(hand) + (f"/{self.deck.text(board)}" if board else "")
         return f"{cards}|{betting}"
 
     def betting_action_name(self, state: BettingState, action: int) -> str:
@@ -105,21 +137,35 @@ class PokerGame(Game):
 
 @dataclass(frozen=True, slots=True)
 class PokerState(State):
-    """A history: the hands dealt so far, the board, and the betting. Chance actions index hands or board cards."""
+    """A history: the hands dealt so far, the board, and the betting.
+
+    Chance deals a whole hand, then all of a round's board cards, at once: its actions index ``game.hands``, and
+    ``game.deals`` of the round. (A single card's index is the card.)
+    """
 
     game: PokerGame
     hands: tuple[int, ...]
     board: Cards
     betting: BettingState
 
-    def _board_cards_due(self) -> int:
-        if self.betting.folded >= 0:
-            return 0
-        return self.game.board_size(self.betting.round) - len(self.board)
+    def _round_to_deal(self) -> int | None:
+        """Return the round whose board cards are to be dealt now, if any are. All-in, several rounds may be."""
+        if self.betting.folded < 0:
+            for betting_round in range(self.betting.round + 1):
+                if self.game.board_size(betting_round) > len(self.board):
+                    return betting_round
+        return None
+
+    def _outcomes(self) -> tuple[Cards, ...]:
+        """Return the sets of cards that chance's actions index; none where chance does not act."""
+        if len(self.hands) < 2:
+            return self.game.hands
+        due = self._round_to_deal()
+        return () if due is None else self.game.deals(due)
 
     @property
     def player(self) -> int:
-        if len(self.hands) < 2 or self._board_cards_due() > 0:
+        if self._outcomes():
             return CHANCE
         return TERMINAL if self.betting.finished else self.betting.player
 
@@ -130,30 +176,27 @@ class PokerState(State):
         return cards
 
     def actions(self) -> Sequence[int]:
-        if len(self.hands) < 2:
+        if outcomes := self._outcomes():
             dealt = self._dealt()
-            return [index for index, hand in enumerate(self.game.hands) if dealt.isdisjoint(hand)]
-        if self._board_cards_due() > 0:
-            dealt = self._dealt()
-            return [card for card in range(self.game.deck.size) if card not in dealt]
+            return [index for index, cards in enumerate(outcomes) if dealt.isdisjoint(cards)]
         return [] if self.betting.finished else legal_actions(self.game.betting, self.betting)
 
     def child(self, action: int) -> "PokerState":
         if len(self.hands) < 2:
             return PokerState(self.game, (*self.hands, action), self.board, self.betting)
-        if self._board_cards_due() > 0:
-            return PokerState(self.game, self.hands, (*self.board, action), self.betting)
+        if outcomes := self._outcomes():
+            return PokerState(self.game, self.hands, (*self.board, *outcomes[action]), self.betting)
         return PokerState(self.game, self.hands, self.board, apply_action(self.game.betting, self.betting, action))
 
     def infoset_key(self) -> str:
         hand = self.game.hands[self.hands[self.betting.player]]
-        return self.game.infoset_text(hand, tuple(sorted(self.board)), self.betting.text)
+        return self.game.infoset_text(hand, self.board, self.betting.text)
 
     def action_name(self, action: int) -> str:
         if len(self.hands) < 2:
-            return self.game.deck.text(self.game.hands[action])
-        if self._board_cards_due() > 0:
-            return self.game.deck.text((action,))
+            return self.game.hand_text(self.game.hands[action])
+        if outcomes := self._outcomes():
+            return self.game.deck.text(outcomes[action])
         return self.game.betting_action_name(self.betting, action)
 
     def payoff(self) -> float:
@@ -204,3 +247,55 @@ def nl_leduc(stack: int = 5) -> PokerGame:
         f"numSuits=2,numRanks=3,stack={stack} {stack},firstPlayer=1 1,bettingAbstraction=fullgame)"
     )
     return PokerGame(f"nl_leduc(stack={stack})", _LEDUC_DECK, rules, (0, 1), spiel=spiel)
+
+
+HOLDEM_DECK = Deck(ranks=_RANKS, suits=("c", "d", "h", "s"))
+_HOLDEM_BLINDS = (50, 100)  # player 0 is the dealer: the small blind, first before the flop and last after it
+_HOLDEM_BOARD = (0, 3, 1, 1)
+_ANY_SIZE = "full"
+_NAMED_ACTIONS = {"fcpa": PotSizes(fractions=(Fraction(1),), all_in=True)}
+
+
+def _holdem(text: str, rounds: tuple[BettingRound, ...], stack: int | None = None) -> PokerGame:
+    rules = BettingRules(blinds=_HOLDEM_BLINDS, rounds=rounds, stack=stack)
+    board_cards = _HOLDEM_BOARD[: len(rounds)]
+    return PokerGame(text, HOLDEM_DECK, rules, board_cards, hole_cards=2, strength=best_five_cards)
+
+
+def _limit_rounds(caps: Sequence[int], sizes: Sequence[int]) -> tuple[BettingRound, ...]:
+    return tuple(
+        BettingRound(first_player=min(number, 1), max_raises=cap, bet_size=size)
+        for number, (cap, size) in enumerate(zip(caps, sizes, strict=True))
+    )
+
+
+def flop_holdem() -> PokerGame:
+    """Flop hold'em: limit hold'em that ends after the flop; three raises before it, four bets and raises on it."""
+    return _holdem("flop_holdem", _limit_rounds((3, 4), (100, 100)))
+
+
+def limit_holdem(caps: tuple[int, ...] = (3, 3, 4, 4)) -> PokerGame:
+    """Heads-up limit hold'em; ``caps`` are the most bets and raises of each round, blinds not counted."""
+    listed = "-".join(map(str, caps))
+    return _holdem(f"limit_holdem(caps={listed})", _limit_rounds(caps, (100, 100, 200, 200)))
+
+
+def action_sizes(text: str) -> PotSizes | None:
+    """Return what the parameter ``actions`` says: ``fcpa``, ``0.5-1-2-allin``, or None for ``full``."""
+    if text == _ANY_SIZE:
+        return None
+    if text in _NAMED_ACTIONS:
+        return _NAMED_ACTIONS[text]
+    *sizes, last = text.split("-")
+    if last != "allin":
+        sizes.append(last)
+    if not all(re.fullmatch(r"\d{1,4}(\.\d{1,4})?", size) and float(size) > 0 for size in sizes):
+        raise ValueError("fcpa (fold, call, pot, all-in), full (any whole number of chips), or 0.5-1-2-allin")
+    return PotSizes(fractions=tuple(Fraction(size) for size in sizes), all_in=last == "allin")
+
+
+def nolimit_holdem(stack: int = 20_000, actions: str = "fcpa") -> PokerGame:
+    """Heads-up no-limit hold'em, as in the ACPC, with any raise or only some (``actions``)."""
+    sizes = action_sizes(actions)
+    rounds = tuple(BettingRound(first_player=min(number, 1), pot_sizes=sizes) for number in range(4))
+    return _holdem(f"nolimit_holdem(stack={stack},actions={actions})", rounds, stack)

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.games import Game
-from equipoise.games.betting import CALL, FOLD, RAISE, BettingState, apply_action, raise_totals
+from equipoise.games.betting import BettingState, apply_action
 from equipoise.games.bluff import Bluff
 from equipoise.games.goofspiel import Goofspiel
+from equipoise.games.notation import read_action
 from equipoise.games.poker import PokerGame, high_card_or_pair
 
 Float32 = npt.NDArray[np.float32]
@@ -120,14 +121,9 @@ class PokerGrammar:
             return self._states[betting]
         last = _TOKENS.findall(betting)[-1]
         before = self._state(betting[: -len(last)])
-        self._states[betting] = apply_action(self._game.betting, before, self._action_number(before, last))
+        rules = self._game.betting
+        self._states[betting] = apply_action(rules, before, read_action(rules, before, last.rstrip("/")))
         return self._states[betting]
-
-    def _action_number(self, state: BettingState, token: str) -> int:
-        if token[0] in "cf":
-            return FOLD if token[0] == "f" else CALL
-        totals = raise_totals(self._game.betting, state)
-        return RAISE + (totals.index(int(token[1:])) if len(token) > 1 else 0)
 
     def steps(self, row_key: str) -> tuple[Step, ...]:
         """Return the deal, then each action and each board: (hand, board, what, who, chips)."""

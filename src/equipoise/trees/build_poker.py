@@ -115,29 +115,3 @@ def _showdown(game: PokerGame, betting_round: int) -> Float:
         strength = np.array([game.strength(game.deck, game.hands[h], board) for h in _live_hands(game, board)])
         signs.append(np.sign(strength[:, None] - strength[None, :]).astype(np.float64))
     return np.array(signs)
-
-
-def count_betting_nodes(game: PokerGame) -> int:
-    """Return the number of public nodes. Betting states with the same future are counted once, so this is fast."""
-    futures: dict[tuple[object, ...], int] = {}
-
-    def key(state: BettingState) -> tuple[object, ...]:
-        return state._replace(text="")
-
-    stack = [game.betting.start()]
-    while stack:
-        state = stack[-1]
-        if key(state) in futures:
-            stack.pop()
-            continue
-        children = (
-            [] if state.finished else [apply_action(game.betting, state, a) for a in legal_actions(game.betting, state)]
-        )
-        unknown = [child for child in children if key(child) not in futures]
-        if unknown:
-            stack.extend(unknown)
-            continue
-        deals = [max(0, child.round - state.round) if child.folded < 0 else 0 for child in children]
-        futures[key(state)] = 1 + sum(futures[key(child)] + deal for child, deal in zip(children, deals, strict=True))
-        stack.pop()
-    return futures[key(game.betting.start())]

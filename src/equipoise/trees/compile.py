@@ -7,11 +7,12 @@ from equipoise.games import Game
 from equipoise.games.bluff import Bluff, rolls
 from equipoise.games.goofspiel import Goofspiel
 from equipoise.games.poker import PokerGame
+from equipoise.games.sizes import betting_size, num_deals, num_infosets
 from equipoise.memory import require
 from equipoise.trees import build_goofspiel
 from equipoise.trees.build_bluff import bluff_public_tree, count_public_nodes
 from equipoise.trees.build_goofspiel import goofspiel_tree
-from equipoise.trees.build_poker import count_betting_nodes, poker_public_tree
+from equipoise.trees.build_poker import poker_public_tree
 from equipoise.trees.game_tree import BYTES_PER_HISTORY, GameTree, tree_from_rules
 from equipoise.trees.public_tree import PublicTree, count_histories, histories, vector_form
 from equipoise.trees.sequence_form import SequenceForm, sequence_form
@@ -21,13 +22,16 @@ Engine = Literal["auto", "sequence", "vector"]
 BUILDER_BYTES_PER_HISTORY = 2 * BYTES_PER_HISTORY  # a compiled builder's scratch space included
 SEQUENCE_BYTES_PER_HISTORY = 56  # last sequences and reach, and the payoffs while they are sorted
 PUBLIC_NODE_BYTES = 120  # a public tree's arrays, while it is built
+DEAL_BYTES = 8  # the probability of a deal, in the matrices of a public tree
 BYTES_PER_SEQUENCE = 80  # a form's own arrays, and a full-width solver's with an evaluator's
 
 
 def build_public_tree(game: Game, *, bytes_per_sequence: int = BYTES_PER_SEQUENCE) -> PublicTree:
-    """Return a game's public tree (only poker and Bluff have one) if what will be done with it fits in memory."""
+    """Return a game's public tree (poker and Bluff have one) if what will be done with it fits in memory."""
     if isinstance(game, PokerGame):
-        nodes = count_betting_nodes(game)
+        _require_deals(game)
+    if isinstance(game, PokerGame) and has_public_tree(game):
+        nodes = betting_size(game.betting).nodes
         widest = max(game.vector_width(betting_round) for betting_round in range(len(game.betting.rounds)))
         require(nodes * widest * bytes_per_sequence, what=f"solving {game.name} ({nodes:,} public nodes)")
         return poker_public_tree(game)
@@ -55,11 +59,22 @@ def build_game_tree(game: Game) -> GameTree:
         for current in game.rounds():
             total *= 2 ** (current.bids + 1) * len(rolls(current.dice[0])) * len(rolls(current.dice[1]))
         _require_histories(game, total)
-    if isinstance(game, Bluff | PokerGame) and not (isinstance(game, PokerGame) and len(game.board_cards) > 2):
+    if isinstance(game, PokerGame):
+        _require_deals(game)
+    if has_public_tree(game):
         public = build_public_tree(game)
         _require_histories(game, count_histories(public))
         return histories(public)
     return tree_from_rules(game)
+
+
+def _require_deals(game: PokerGame) -> None:
+    deals = num_deals(game)
+    require(
+        deals * DEAL_BYTES,
+        what=f"listing the deals of {game.name} ({deals:.2g} of two hands and a board)",
+        instead="take a smaller game, such as leduc_poker or nl_leduc(stack=15)",
+    )
 
 
 def _require_histories(game: Game, total: int) -> None:
@@ -69,8 +84,13 @@ def _require_histories(game: Game, total: int) -> None:
 
 
 def has_public_tree(game: Game) -> bool:
-    """Return whether a game is public states x private hands."""
-    return isinstance(game, PokerGame | Bluff)
+    """Return whether a game is public states x private hands; in poker, board cards come before the last round only."""
+    return isinstance(game, Bluff) or (isinstance(game, PokerGame) and not any(game.board_cards[:-1]))
+
+
+def count_infosets(game: Game) -> int:
+    """Return the number of infosets of both players; games of poker are counted without being listed."""
+    return num_infosets(game) if isinstance(game, PokerGame) else build_game_tree(game).num_infosets
 
 
 def compile_game(game: Game, engine: Engine = "auto") -> SequenceForm:
