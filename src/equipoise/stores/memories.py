@@ -154,7 +154,9 @@ class Memory:
         self, kind: Kept, capacity: int, num_rows: int | None, columns: int, *, weighted: bool, seed: int
     ) -> None:
         if kind == "aggregated" and num_rows is None:
-            raise EquipoiseError("targets=aggregated needs a list of infosets, and this game has too many: leave it out")
+            raise EquipoiseError(
+                "targets=aggregated needs a list of infosets, and this game has too many: leave it out"
+            )
         self.kind = kind
         self._weighted = weighted
         self._seed = seed

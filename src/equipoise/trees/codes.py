@@ -45,8 +45,12 @@ def card_layout(game: PokerGame, *, renamed: bool) -> CardLayout:
     if sum(sizes) > MOST_CARDS or game.deck.size > NO_CARD or len(sizes) > MOST_DEALS:
         raise EquipoiseError(f"{game.name} has more cards than codes of infosets hold ({MOST_CARDS} of {NO_CARD})")
     if renamed and len(game.deck.ranks) > MOST_RANKS:
-        raise EquipoiseError(f"{game.name} has more than {MOST_RANKS} ranks: its suits cannot be renamed; set cards=cards")
-    visible = [1 + sum(count > 0 for count in game.board_cards[: betting + 1]) for betting in range(len(game.board_cards))]
+        raise EquipoiseError(
+            f"{game.name} has more than {MOST_RANKS} ranks: its suits cannot be renamed; set cards=cards"
+        )
+    visible = [
+        1 + sum(count > 0 for count in game.board_cards[: betting + 1]) for betting in range(len(game.board_cards))
+    ]
     return CardLayout(suits, renamed, np.cumsum([0, *sizes]).astype(np.int64), np.array(visible, np.int64))
 
 

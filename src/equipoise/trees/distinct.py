@@ -47,5 +47,3 @@ def distinct(numbers: Int64) -> tuple[Int64, Int64]:
     found, which = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
     count = _number(numbers, np.empty(size, np.int64), np.full(size, EMPTY), found, which)
     return found[:count], which
-
-
