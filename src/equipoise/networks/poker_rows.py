@@ -5,8 +5,11 @@ for whole batches of codes; and cards and bets apart, for hold'em's own network.
 up by node.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from math import comb, factorial
 
 import numpy as np
 
@@ -64,6 +67,65 @@ class PokerRows:
         return codes_of(
             self.layout, np.tile(cards, (len(nodes), 1)), self.tree.nodes.round[node].astype(np.int64), node
         )
+
+    @cached_property
+    def _own_decisions(self) -> tuple[Int64, Int64]:
+        """Return, by node, the earlier decisions of the player who acts there, and the columns of what was chosen."""
+        tree = self.tree
+        paths: list[list[tuple[int, int]]] = []
+        for node in range(tree.num_nodes):
+            path, at = [], node
+            while (above := int(tree.parent[at])) >= 0:
+                if tree.nodes.player[above] == tree.nodes.player[node]:
+                    path.append((above, int(tree.nodes.column[at])))
+                at = above
+            paths.append(path)
+        table = np.full((2, len(paths), max(1, max(map(len, paths)))), -1, np.int64)
+        for node, path in enumerate(paths):
+            for place, step in enumerate(path):
+                table[:, node, place] = step
+        return table[0], table[1]
+
+    def own_reach_at(self, codes: Int64, strategy_at: Callable[[Int64], Float]) -> Float:
+        """Return the acting player's own reach of infosets, under a strategy that is asked for by code."""
+        decisions, columns = self._own_decisions
+        node = nodes_of(codes)
+        cards = cards_of(codes, self._num_cards)
+        reach = np.ones(len(codes))
+        for place in range(decisions.shape[1]):
+            some = np.flatnonzero(decisions[node, place] >= 0)
+            earlier = decisions[node[some], place]
+            rounds = self.tree.nodes.round[earlier].astype(np.int64)
+            asked, which = distinct(codes_of(self.layout, cards[some].astype(np.int8), rounds, earlier))
+            reach[some] *= strategy_at(asked)[which, columns[node[some], place]]
+        return reach
+
+    def chance_at(self, codes: Int64) -> Float:
+        """Return how likely chance deals what a player sees: one way, or all ways that differ by names of suits."""
+        deck = self.tree.game.deck
+        cards = cards_of(codes, self._num_cards)
+        dealt = (cards >= 0).sum(axis=1)
+        ways = np.ones(self._num_cards + 1)
+        for first, last in pairwise(self.layout.deal_start.tolist()):
+            ways[last:] *= comb(deck.size - first, last - first)
+        chance: Float = 1.0 / ways[dealt]
+        if self.layout.renamed:
+            chance *= self._renamings(cards)
+        return chance
+
+    def _renamings(self, cards: Int64) -> Float:
+        """Return how many ways there are to name the suits of cards differently."""
+        suits, ranks = self.layout.suits, len(self.tree.game.deck.ranks)
+        held = np.zeros((len(cards), suits, len(self._deals) * ranks), np.bool_)
+        deal = np.repeat(np.arange(len(self._deals)), self._deals)
+        row, place = np.nonzero(cards >= 0)
+        card = cards[row, place]
+        held[row, card % suits, deal[place] * ranks + card // suits] = True
+        same = (held[:, :, None] == held[:, None, :]).all(axis=3)
+        # Each suit is the n-th of its kind: the product of all n counts the ways to order what is alike.
+        alike = np.tril(same).sum(axis=2).prod(axis=1)
+        named: Float = factorial(suits) / alike
+        return named
 
     @cached_property
     def _grammar(self) -> PokerGrammar:

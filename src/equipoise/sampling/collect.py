@@ -115,6 +115,8 @@ def _collect(
 class Collector:
     """Traversals of a game by a scheme; the findings come in parts, so that memory stays bounded."""
 
+    threads = 1
+
     def __init__(
         self,
         game: SampledGame,

@@ -409,7 +409,7 @@ class Lockstep:
                 counts,
             )
             size = int(counts[0])
-            level = Level(*(array[:size] for array in after[:-1]), after.buffer[: 2 * actions * size])
+            level = Level._make([*(array[:size] for array in after[:-1]), after.buffer[: 2 * actions * size]])
         for depth in range(len(levels) - 1, -1, -1):
             return_values(tree.nodes, actions, levels[depth], levels[max(depth - 1, 0)])
         places = np.zeros((2, len(deals.sign) + 1), np.int64)

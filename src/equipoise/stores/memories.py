@@ -11,9 +11,11 @@ A *memory* keeps rows (what a network sees of an infoset), values and the iterat
 A minibatch is summed by row before the network sees it: the same gradient, from as many rows as differ.
 """
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +26,15 @@ from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Examples, Fitting
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
+from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.sampling.collect import Collector, Rows
+from equipoise.sampling.collect import Rows
 from equipoise.sampling.dice import draw, start_stream
 from equipoise.sampling.gather import Sums
 from equipoise.sampling.tree import Int32Table
-from equipoise.stores.networks import fit_diagnostics, softmax
-from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of
+from equipoise.stores.networks import fit_diagnostics, softmax, uniform
+from equipoise.stores.sums import Diagnostics, Found, FoundRows, Mixture, State, joined, match_rows, part_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
 from equipoise.trees.treeplex import Float, Int64, UInt64
 
@@ -253,14 +256,21 @@ class FittedMemory:
     """A memory of one player's samples, and the network that is fitted from it."""
 
     def __init__(
-        self, infosets: Infosets, player: int, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
+        self,
+        infosets: Infosets | PokerRows,
+        player: int,
+        config: MemoryConfig,
+        *,
+        unit: float,
+        seed: int,
+        device: torch.device,
     ) -> None:
         self._config = config
         self._unit = unit  # what values are divided by
         self.memory = Memory(
             config.kind,
             config.capacity,
-            len(infosets.row_keys),
+            len(infosets.row_keys) if isinstance(infosets, Infosets) else None,
             infosets.num_columns,
             weighted=config.weighted,
             seed=4 * seed + player,
@@ -306,13 +316,27 @@ class FittedMemory:
         self.fits = int(state["fits"][0])
 
 
-class MemorySampler:
+Scores = TypeVar("Scores", contravariant=True)
+
+
+class Collecting(Protocol[Scores]):
+    """Traversals whose findings come one by one: at a table of scores, or at scores that are asked for by code."""
+
+    threads: int
+    nodes_touched: int
+
+    def collect(self, scores: Scores, player: int, iteration: int, /) -> Iterator[tuple[Rows, Rows]]:
+        """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
+
+
+class MemorySampler(Generic[Scores]):
     """Traversals whose findings go to memories: regrets to the traverser's, strategies to the opponent's."""
 
-    threads = 1
-
-    def __init__(self, collector: Collector, regrets: "MemoryRegrets", strategies: "MemoryStrategy | None") -> None:
+    def __init__(
+        self, collector: Collecting[Scores], regrets: "MemoryRegrets", strategies: "MemoryStrategy | None"
+    ) -> None:
         self._collector = collector
+        self.threads = collector.threads
         self._regrets = regrets
         self._strategies = strategies
 
@@ -325,7 +349,7 @@ class MemorySampler:
     def nodes_touched(self, count: int) -> None:
         self._collector.nodes_touched = count
 
-    def sample(self, scores: Float, players: tuple[int, ...], iteration: int) -> Sums:
+    def sample(self, scores: Scores, players: tuple[int, ...], iteration: int) -> Sums:
         """Run the traversals of some players; the sums are empty, for what was found is in the memories."""
         for player in players:
             for own, opponent in self._collector.collect(scores, player, iteration):
@@ -344,20 +368,25 @@ class MemoryRegrets:
     has_sums = False
 
     def __init__(
-        self, infosets: Infosets, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
+        self, infosets: Infosets | PokerRows, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
     ) -> None:
-        self._infosets = infosets
+        self._listed = infosets if isinstance(infosets, Infosets) else None
+        self._columns = infosets.num_columns
         self.memories = tuple(
             FittedMemory(infosets, player, config, unit=unit, seed=seed, device=device) for player in range(2)
         )
         # Before the first fit all actions are alike (B19 Algorithm 1, line 2); equal positive scores say so to every
         # fallback.
-        self._scores = np.ones(len(infosets.entry_row))
+        self._scores = np.ones(0 if self._listed is None else len(self._listed.entry_row))
+
+    def scores_at(self, player: int, codes: Int64) -> Float:
+        memory = self.memories[player]
+        return memory.network.read_at(codes) if memory.fits else np.ones((len(codes), self._columns))
 
     def scores(self) -> Float:
         return self._scores
 
-    def absorb(self, found: Found) -> None:
+    def absorb(self, found: Found | FoundRows) -> None:
         for player in found.players:
             self.memories[player].fit(found.iteration)
             self._read(player)
@@ -367,10 +396,12 @@ class MemoryRegrets:
 
     def entries_of(self, player: int) -> slice:
         """Return a player's part of a table."""
-        return self._infosets.entries_of(player)
+        return slice(0, 0) if self._listed is None else self._listed.entries_of(player)
 
     def _read(self, player: int) -> None:
-        infosets, network = self._infosets, self.memories[player].network
+        infosets, network = self._listed, self.memories[player].network
+        if infosets is None:  # scores are read where they are needed
+            return
         entries = infosets.entries_of(player)
         rows = infosets.entry_row[entries] - network.rows.start
         self._scores[entries] = network.read()[rows, infosets.entry_column[entries]]
@@ -410,31 +441,47 @@ class MemoryRegrets:
 class MemoryStrategy:
     """Deep CFR's average policy: a network for each player, fitted from the strategy memory when it is asked for."""
 
-    def __init__(self, infosets: Infosets, config: MemoryConfig, *, seed: int, device: torch.device) -> None:
-        self._infosets = infosets
+    def __init__(
+        self, infosets: Infosets | PokerRows, config: MemoryConfig, *, seed: int, device: torch.device
+    ) -> None:
+        self._rows = infosets
         self.memories = tuple(
             FittedMemory(infosets, player, config, unit=1.0, seed=seed, device=device) for player in range(2)
         )
         self._iteration = 0
         self._fitted_at = 0
-        self._table = np.ones(len(infosets.entry_row))
+        self._table = np.ones(len(infosets.entry_row) if isinstance(infosets, Infosets) else 0)
 
-    def absorb(self, found: Found) -> None:
+    def absorb(self, found: Found | FoundRows) -> None:
         self._iteration = found.iteration  # the samples are in the memories already
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
         raise EquipoiseError(NO_WARM_START)
 
     def average(self) -> Float:
-        """Fit the policy networks if anything has changed since they were, and return their strategies."""
-        if self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories):
+        """Return the policy networks' strategies."""
+        if self._fit_again() and isinstance(self._rows, Infosets):
+            outputs = np.concatenate([memory.network.read() for memory in self.memories])
+            self._table = self._rows.to_table(softmax(outputs, self._rows.legal))
+        return self._table
+
+    def mixture(self, player: int) -> Mixture:
+        """Return the policy network's strategy, or uniform play where there are no samples yet."""
+        self._fit_again()
+        network = self.memories[player].network
+        if self._fitted_at == 0:
+            return [(1.0, lambda codes: uniform(self._rows.legal_at(codes)))]
+        return [(1.0, lambda codes: softmax(network.read_at(codes), self._rows.legal_at(codes)))]
+
+    def _fit_again(self) -> bool:
+        """Fit the policy networks if anything has changed since they were; return whether it has."""
+        stale = self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories)
+        if stale:
             for memory in self.memories:
                 memory.fits = 0  # from scratch, and the same whenever it was asked for before
                 memory.fit(self._iteration)
             self._fitted_at = self._iteration
-            outputs = np.concatenate([memory.network.read() for memory in self.memories])
-            self._table = self._infosets.to_table(softmax(outputs, self._infosets.legal))
-        return self._table
+        return stale
 
     def state(self) -> State:
         return {
@@ -453,12 +500,65 @@ class MemoryStrategy:
         return {**fits, "strategy_parameters": parameters}
 
 
-class Snapshots:
+class SnapshotList:
+    """Every iteration's advantage networks, each with the weight of its iteration.
+
+    At most ``most_bytes`` of parameters are kept: when there are more, every second snapshot goes, and the one after it
+    takes over its weight, so early iterations are thinned and none is forgotten.
+    """
+
+    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, most_bytes: int) -> None:
+        self._regrets = regrets
+        self._rule = rule
+        sizes = [memory.network.num_parameters for memory in regrets.memories]
+        self.most = max(2, most_bytes // (4 * sum(sizes)))
+        self.parameters: list[list[Float]] = [[], []]  # an empty vector stands for the start: all actions alike
+        self.weights: list[list[float]] = [[], []]
+
+    def weight_of(self, iteration: int) -> float:
+        """Return the weight of an iteration's strategies."""
+        return float(coefficient_table(self._rule, iteration, 1)[0][6])
+
+    def keep(self, player: int, iteration: int) -> bool:
+        """Keep a player's network as it is; return whether others had to go."""
+        memory = self._regrets.memories[player]
+        self.parameters[player].append(memory.network.parameters() if memory.fits else np.zeros(0, np.float32))
+        self.weights[player].append(self.weight_of(iteration))
+        if len(self.weights[player]) <= self.most:
+            return False
+        weights, parameters = self.weights[player], self.parameters[player]
+        kept = range((len(weights) - 1) % 2, len(weights), 2)  # the last one is always among them
+        merged = [sum(weights[max(0, index - 1) : index + 1]) for index in kept]
+        self.weights[player], self.parameters[player] = merged, [parameters[index] for index in kept]
+        return True
+
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        raise EquipoiseError(NO_WARM_START)
+
+    def state(self) -> State:
+        arrays: State = {}
+        for player in range(2):
+            lengths = np.array([len(flat) for flat in self.parameters[player]], np.int64)
+            arrays[f"lengths{player}"] = lengths
+            arrays[f"parameters{player}"] = np.concatenate([np.zeros(0, np.float32), *self.parameters[player]])
+            arrays[f"weights{player}"] = np.array(self.weights[player])
+        return arrays
+
+    def restore(self, state: State) -> None:
+        for player in range(2):
+            ends = np.cumsum(state[f"lengths{player}"])
+            self.parameters[player] = np.split(state[f"parameters{player}"], ends[:-1]) if len(ends) else []
+            self.weights[player] = [float(weight) for weight in state[f"weights{player}"]]
+
+    def diagnostics(self) -> Diagnostics:
+        return {"snapshots": float(sum(len(each) for each in self.weights))}
+
+
+class Snapshots(SnapshotList):
     """Single Deep CFR: every iteration's advantage network is kept, and played with a weight of its iteration.
 
     What is played is a mixture of all, by reach and weight; its behaviour is the sum of weight x own reach x strategy,
-    kept up to date as iterations pass. At most ``most_bytes`` of parameters are kept: when there are more, every second
-    snapshot goes, and the one after it takes over its weight, so early iterations are thinned and none is forgotten.
+    kept up to date as iterations pass.
     """
 
     def __init__(
@@ -470,37 +570,21 @@ class Snapshots:
         *,
         most_bytes: int,
     ) -> None:
-        self._regrets = regrets
-        self._rule = rule
+        super().__init__(regrets, rule, most_bytes=most_bytes)
         self._strategy_of = strategy_of
         self._reach = reach
-        sizes = [memory.network.num_parameters for memory in regrets.memories]
-        self.most = max(2, most_bytes // (4 * sum(sizes)))
-        self.parameters: list[list[Float]] = [[], []]  # an empty vector stands for the start: all actions alike
-        self.weights: list[list[float]] = [[], []]
         self._sums = np.zeros(len(regrets.scores()))
 
     def absorb(self, found: Found) -> None:
-        weight = float(coefficient_table(self._rule, found.iteration, 1)[0][6])
-        reached = weight * self._reach(found.strategy) * found.strategy
+        reached = self.weight_of(found.iteration) * self._reach(found.strategy) * found.strategy
         for player in found.averaged:
-            memory = self._regrets.memories[player]
             # In a turn of the opponent this network is still the one that made the strategy.
-            self.parameters[player].append(memory.network.parameters() if memory.fits else np.zeros(0, np.float32))
-            self.weights[player].append(weight)
             entries = self._regrets.entries_of(player)
             self._sums[entries] += reached[entries]
-            if len(self.weights[player]) > self.most:
-                self._thin(player)
+            if self.keep(player, found.iteration):
+                self._add_up(player)
 
-    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
-        raise EquipoiseError(NO_WARM_START)
-
-    def _thin(self, player: int) -> None:
-        weights, parameters = self.weights[player], self.parameters[player]
-        kept = range((len(weights) - 1) % 2, len(weights), 2)  # the last one is always among them
-        merged = [sum(weights[max(0, index - 1) : index + 1]) for index in kept]
-        self.weights[player], self.parameters[player] = merged, [parameters[index] for index in kept]
+    def _add_up(self, player: int) -> None:
         entries = self._regrets.entries_of(player)
         self._sums[entries] = 0.0
         for weight, flat in zip(self.weights[player], self.parameters[player], strict=True):
@@ -511,20 +595,35 @@ class Snapshots:
         return self._sums
 
     def state(self) -> State:
-        arrays: State = {"sums": self._sums}
-        for player in range(2):
-            lengths = np.array([len(flat) for flat in self.parameters[player]], np.int64)
-            arrays[f"lengths{player}"] = lengths
-            arrays[f"parameters{player}"] = np.concatenate([np.zeros(0, np.float32), *self.parameters[player]])
-            arrays[f"weights{player}"] = np.array(self.weights[player])
-        return arrays
+        return {"sums": self._sums, **super().state()}
 
     def restore(self, state: State) -> None:
+        super().restore(state)
         self._sums = state["sums"].copy()
-        for player in range(2):
-            ends = np.cumsum(state[f"lengths{player}"])
-            self.parameters[player] = np.split(state[f"parameters{player}"], ends[:-1]) if len(ends) else []
-            self.weights[player] = [float(weight) for weight in state[f"weights{player}"]]
 
-    def diagnostics(self) -> Diagnostics:
-        return {"snapshots": float(sum(len(each) for each in self.weights))}
+
+class RowSnapshots(SnapshotList):
+    """Single Deep CFR in a game too large to list: what is played anywhere follows from the snapshots alone."""
+
+    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, fallback: int, most_bytes: int) -> None:
+        super().__init__(regrets, rule, most_bytes=most_bytes)
+        self._fallback = fallback
+
+    def absorb(self, found: FoundRows) -> None:
+        for player in found.averaged:
+            self.keep(player, found.iteration)
+
+    def mixture(self, player: int) -> Mixture:
+        """Return the strategy of each snapshot, by codes."""
+        network = copy.deepcopy(self._regrets.memories[player].network)
+        return [
+            (weight, partial(self._strategy_at, network, flat))
+            for weight, flat in zip(self.weights[player], self.parameters[player], strict=True)
+        ]
+
+    def _strategy_at(self, network: TrainedNetwork, parameters: Float, codes: Int64) -> FloatTable:
+        legal = network.infosets.legal_at(codes)
+        if len(parameters) == 0:
+            return uniform(legal)
+        network.load_parameters(parameters)
+        return match_rows(network.read_at(codes), legal, self._fallback)

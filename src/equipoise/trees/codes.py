@@ -93,7 +93,7 @@ def cards_code(layout: CardLayout, cards: Int8, hand: int, board: int, betting_r
             code = (code & ~(np.int64(NO_CARD) << (CARD_BITS * at))) | (card << (CARD_BITS * at))
     for place in range(deal_start[seen], MOST_CARDS):
         code |= np.int64(NO_CARD) << (CARD_BITS * place)
-    return code
+    return code  # type: ignore[return-value]  # a whole number inside kernels
 
 
 @kernel

@@ -19,7 +19,7 @@ def table_size(count: int) -> int:
 
 
 @inlined
-def find_slot(keys: Int64, places: Int64, key: int) -> np.uint64:
+def find_slot(keys: Int64, places: Int64, key: int | np.int64) -> np.uint64:
     """Return the slot of a number in a hash table, or the empty slot where it belongs (``places`` is EMPTY there)."""
     mask = np.uint64(keys.size - 1)
     slot = ((np.uint64(key) * _SPREAD) >> _S32) & mask

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
 from equipoise.games.notation import read_cards
 from equipoise.networks.infosets import infosets_of
@@ -11,7 +12,6 @@ from equipoise.sampling.collect import Collector
 from equipoise.sampling.dice import choose_index, start_stream
 from equipoise.sampling.lockstep import Deals, Lockstep, write_deal
 from equipoise.sampling.schemes import External, Robust
-from equipoise.errors import EquipoiseError
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.codes import card_layout, code_of, nodes_of
 from tests.naive.cfr import regret_matching
@@ -196,7 +196,7 @@ def test_a_robust_traversal_is_unbiased():
     """The mean of sampled regrets at the first decision is that of all actions walked."""
     means = []
     for scheme in (External(), Robust(k=1)):
-        tree, _, lockstep = holdem("flop_holdem", scheme, batch=40_000, renamed=True)
+        _, _, lockstep = holdem("flop_holdem", scheme, batch=40_000, renamed=True)
         found, _ = gathered(lockstep, scores_by_hash, 0)
         first = found[1][nodes_of(found[0]) == 0]
         means.append((first.mean(axis=0), first.std(axis=0) / np.sqrt(len(first))))
