@@ -16,8 +16,9 @@ from typing import Literal
 import numpy as np
 
 from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads
+from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
-from equipoise.regret.rules import Rule, coefficient_table, updated
+from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
@@ -40,35 +41,18 @@ def _regrets_of_block(
     """Step 2 for one block: values, regret increments under the rule, and the next strategy."""
     offset, actions, width = plex.block_offset[block], plex.block_actions[block], plex.block_width[block]
     infoset = plex.block_infoset[block]
-    keep_positive, keep_negative, weight, floor, optimism = rule[0], rule[1], rule[2], rule[3], rule[4]
-    value = values[infoset : infoset + width]  # slices: their indices start at 0, which lets loops become vector code
-    for j in range(width):
-        value[j] = 0.0
-    for action in range(actions):
-        start = offset + action * width
-        action_value, probability = gradient[start : start + width], strategy[start : start + width]
-        for j in range(width):
-            value[j] += probability[j] * action_value[j]
-    for action in range(actions):
-        start = offset + action * width
-        action_value, score = gradient[start : start + width], strategy[start : start + width]
-        regret = regret_sum[start : start + width]
-        for j in range(width):
-            increment = action_value[j] - value[j]
-            regret[j] = updated(regret[j], increment, keep_positive, keep_negative, weight, floor)
-            score[j] = regret[j] + optimism * increment
+    end = offset + actions * width
+    value = values[infoset : infoset + width]
+    add_regrets(actions, width, rule, gradient[offset:end], strategy[offset:end], regret_sum[offset:end], value)
     match_block(strategy, offset, actions, width, totals[infoset : infoset + width], UNIFORM)
 
 
 @inlined
 def _average_block(block: int, plex: Treeplex, rule: Float, plan: Float, strategy_sum: Float) -> None:
     """Step 3 for one block: the plan that was played goes into the strategy sum."""
-    keep, weight = rule[5], rule[6]
     start = plex.block_offset[block]
     end = start + plex.block_actions[block] * plex.block_width[block]
-    total, played = strategy_sum[start:end], plan[start:end]
-    for k in range(end - start):
-        total[k] = keep * total[k] + weight * played[k]
+    add_to_average(rule, plan[start:end], strategy_sum[start:end])
 
 
 def _regret_pass(

@@ -1,0 +1,132 @@
+"""Tables of sums beside boards, a row of classes per entry, in 64, 32 or 16 bits a number.
+
+In 16 bits a row has a scale of its own, its largest number over 32,767, and numbers are rounded at random to one of the
+two nearest steps, so that increments far smaller than a step are not lost but kept in expectation. The draws come from a
+hash of place and iteration: a run is the same every time, on any number of threads.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.compiled import inlined, kernel_pair, prange, set_threads
+from equipoise.trees.board_form import Betting, BoardForm, Pairs
+from equipoise.trees.treeplex import Float, Int64
+
+Storage = Literal["float64", "float32", "int16"]
+STORAGES: tuple[Storage, ...] = ("float64", "float32", "int16")
+LARGEST = 32767.0  # of 16 bits
+
+
+class Table(NamedTuple):
+    """Numbers by (board, player, entry, class); what a stored number is worth is its row's scale, in 16 bits."""
+
+    stored: npt.NDArray[np.generic]
+    scale: npt.NDArray[np.float32]  # [boards x entries], or empty
+
+
+def make_table(form: BoardForm, storage: Storage) -> Table:
+    """Return a table of zeros."""
+    rows = form.num_boards * int(form.first_entries[2]) if storage == "int16" else 0
+    return Table(np.zeros(form.num_entries, storage), np.zeros(rows, np.float32))
+
+
+def table_bytes(entries: int, storage: Storage) -> int:
+    """Return the size of a table."""
+    return entries * np.dtype(storage).itemsize
+
+
+@inlined
+def load_rows(table: Table, start: int, row: int, rows: int, width: int, out: Float) -> None:
+    """Write some neighbouring rows of a table to ``out``; ``start`` is the place of the first, ``row`` its number."""
+    stored = table.stored[start : start + rows * width]
+    if table.scale.size > 0:
+        for r in range(rows):
+            scale = out.dtype.type(table.scale[row + r])
+            given, read = stored[r * width : (r + 1) * width], out[r * width : (r + 1) * width]
+            for j in range(width):
+                read[j] = scale * out.dtype.type(given[j])
+    else:
+        for k in range(rows * width):
+            out[k] = stored[k]
+
+
+@inlined
+def store_rows(table: Table, start: int, row: int, rows: int, width: int, given: Float, salt: np.uint32) -> None:
+    """Keep rows in a table. ``salt`` makes the draws of one iteration and table different from another's."""
+    stored = table.stored[start : start + rows * width]
+    if table.scale.size > 0:
+        for r in range(rows):
+            kept, numbers = stored[r * width : (r + 1) * width], given[r * width : (r + 1) * width]
+            largest = given.dtype.type(0.0)
+            for j in range(width):
+                largest = max(largest, abs(numbers[j]))
+            scale = largest / given.dtype.type(LARGEST)
+            table.scale[row + r] = scale
+            over = given.dtype.type(1.0) / scale if largest > 0.0 else given.dtype.type(0.0)
+            first = np.uint32(start + r * width)
+            for j in range(width):
+                # The finaliser of MurmurHash3 (Appleby, public domain) on place + salt.
+                mixed = np.uint32((first + np.uint32(j)) ^ salt)
+                mixed = np.uint32((mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
+                mixed = np.uint32((mixed ^ (mixed >> np.uint32(13))) * np.uint32(0xC2B2AE35))
+                mixed = np.uint32(mixed ^ (mixed >> np.uint32(16)))
+                draw = given.dtype.type(mixed >> np.uint32(8)) * given.dtype.type(2.0**-24)
+                kept[j] = np.floor(numbers[j] * over + draw)
+    else:
+        for k in range(rows * width):
+            stored[k] = given[k]
+
+
+def _write_normalised(
+    betting: Betting, pairs: Pairs, first_entries: Int64, table: Table, first: int, last: int, out: Float
+) -> None:
+    for board in prange(first, last):
+        first_pair = pairs.first_pair[board]
+        width = pairs.first_pair[board + 1] - first_pair
+        place = (first_pair - pairs.first_pair[first]) * first_entries[2]
+        for node in range(betting.node_player.size):
+            player = betting.node_player[node]
+            entry = first_entries[player] + betting.node_row[node] - betting.roots
+            actions = betting.node_actions[node]
+            start = place + entry * width
+            weights = out[start : start + actions * width]
+            row = board * first_entries[2] + entry
+            load_rows(table, first_pair * first_entries[2] + entry * width, row, actions, width, weights)
+            for j in range(width):
+                total = 0.0
+                for action in range(actions):
+                    total += weights[action * width + j]
+                for action in range(actions):
+                    k = action * width + j
+                    weights[k] = weights[k] / total if total > 0.0 else 1.0 / actions
+
+
+_WRITE_NORMALISED = kernel_pair(_write_normalised)
+
+
+class TableStrategy:
+    """The strategies that are proportional to tables of sums; uniform where an infoset has no weight."""
+
+    def __init__(self, form: BoardForm, start_sums: Float, sums: Table, *, threads: int = 1) -> None:
+        self.form = form
+        self.start_sums = start_sums
+        self.sums = sums
+        self.threads = threads
+
+    def write_start(self, out: Float) -> None:
+        """Write the probabilities of the first round."""
+        betting, width = self.form.betting[0], self.form.num_starting_classes
+        table = Table(self.start_sums, np.zeros(0, np.float32))
+        pairs = Pairs(np.array([0, width]), self.form.pairs.start_class, self.form.pairs.start_weight)
+        entries = np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
+        _WRITE_NORMALISED[0](betting, pairs, entries, table, 0, 1, out)
+
+    def write_boards(self, first: int, last: int, out: Float) -> None:
+        """Write the probabilities beside some boards."""
+        if self.threads > 1:
+            set_threads(self.threads)
+        _WRITE_NORMALISED[self.threads > 1](
+            self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out
+        )

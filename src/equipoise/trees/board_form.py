@@ -1,0 +1,343 @@
+"""Two rounds of betting with one deal of board cards between them, as boards x hands up to suits: flop hold'em.
+
+The vector form (public_tree.py) has one vector over all (board, hand) pairs; here each canonical board has vectors of its
+own, one entry per class of hands, and is worked on by itself. A board's part of a table lies together::
+
+    number of (board b, player p, entry e, class c) = first_pair[b] * entries + (first_entry[p] + e) * classes(b) + c
+
+where an *entry* is an action at one of the player's decision nodes of the second round. Before the board the same holds
+with one vector over starting hands. A player's *rows* in a round are its reach of each root (what leads into the
+round), then its entries: a plan has one vector a row.
+
+1. The betting trees of both rounds, from the game's own rules. 2. Hands up to suits (games/suits.py). 3. Per board, raw
+hands in the order of their strength, in groups that tie.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.compiled import kernel
+from equipoise.errors import EquipoiseError
+from equipoise.games.betting import BettingState, apply_action, legal_actions
+from equipoise.games.hand_ranks import CARD_BIT, hand_rank
+from equipoise.games.poker import PokerGame, best_five_cards
+from equipoise.games.suits import HOLE_CARDS, Cards, Int16, SuitIsomorphism, suit_isomorphism
+from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
+
+UInt16 = npt.NDArray[np.uint16]
+
+LANES_OF_A_VECTOR = 32  # columns are padded to a multiple, so that loops over them become whole vector instructions
+
+
+class Leaf(NamedTuple):
+    """The end of a betting tree: a fold, or the round's close (a showdown, or the next round's root)."""
+
+    rows: tuple[int, int]  # each player's last row
+    state: BettingState
+
+
+class Betting(NamedTuple):
+    """The betting trees of one round, as arrays that kernels can take. Parents come before their children."""
+
+    roots: int
+    rows: Int64  # [2] per player: roots and entries
+    node_player: Int64  # [decision nodes]
+    node_row: Int64  # [decision nodes] the player's row of the first action
+    node_before: Int64  # [decision nodes] the player's row that leads here
+    node_actions: Int64  # [decision nodes]
+
+
+class Payments(NamedTuple):
+    """What the leaves of a round pay to one player, from the opponent's plan.
+
+    The opponent's rows that end in a leaf become *columns*, those that end in a showdown first; both kinds are padded.
+    A board's kernel gives each class of hands one number a showdown column (won minus lost), then one a column (the
+    opponent's reach beside the own cards); a row is worth the sum of its terms, amount x number.
+    """
+
+    showdowns: int  # columns that need the order of hands, padded
+    columns: int  # all columns, padded
+    column_row: Int64  # [columns] the opponent's row; -1: padding
+    term_start: Int64  # [own rows + 1]
+    term_number: UInt64  # [terms] showdown columns, then columns
+    term_amount: Float  # [terms]
+
+
+class Showdowns(NamedTuple):
+    """Hands in the order of their strength, from weakest to strongest, in groups that tie; board after board."""
+
+    hands: int  # raw hands beside a board
+    hand_class: UInt16  # [boards x hands]
+    hand_first: Cards  # [boards x hands] the lower card
+    hand_second: Cards  # [boards x hands]
+    class_order: UInt16  # [pairs] classes by strength
+    class_first: Cards  # [pairs] the lower card of a class's lowest hand, in the order of classes
+    class_second: Cards  # [pairs]
+    group_start: Int64  # [boards + 1]
+    group_hands: UInt16  # [groups] where the group's hands end, within the board
+    group_classes: UInt16  # [groups] where the group's classes end
+
+
+class Pairs(NamedTuple):
+    """The classes of hands, as arrays that kernels can take."""
+
+    first_pair: Int64  # [boards + 1]
+    start_class: Int16  # [pairs] the starting class
+    start_weight: Float  # [pairs] the chance of the board and the class, given the starting class
+
+
+class StartingHands(NamedTuple):
+    """Raw hands before the board."""
+
+    hand_class: Int16  # [raw hands]
+    hand_first: Cards
+    hand_second: Cards
+    class_hand: Int16  # [starting classes] the lowest raw hand
+    chance: Float  # [starting classes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardForm:
+    """A compiled game of two rounds."""
+
+    game: PokerGame
+    cards: SuitIsomorphism
+    betting: tuple[Betting, Betting]
+    payments: tuple[tuple[Payments, Payments], tuple[Payments, Payments]]  # by round and player
+    states: tuple[tuple[BettingState, ...], tuple[BettingState, ...]]  # by round: the decision nodes' betting
+    closings: Int64  # [2, roots of the second round] each player's row of the first round that leads there
+    pairs: Pairs
+    starting_hands: StartingHands
+    showdowns: Showdowns
+
+    @property
+    def num_boards(self) -> int:
+        """Return the number of canonical boards."""
+        return len(self.cards.boards)
+
+    @property
+    def num_starting_classes(self) -> int:
+        """Return the number of starting hands up to suits."""
+        return len(self.cards.start_size)
+
+    @property
+    def widest(self) -> int:
+        """Return the largest number of classes beside a board."""
+        return int(np.diff(self.pairs.first_pair).max())
+
+    @cached_property
+    def first_entries(self) -> Int64:
+        """Return where each player's entries begin in a board's part of a table, and how many entries there are."""
+        return entries_before(self.betting[1])
+
+    @property
+    def num_entries(self) -> int:
+        """Return the size of a table of the second round: (infoset, action) pairs up to suits."""
+        return int(self.first_entries[2]) * self.cards.num_pairs
+
+    @property
+    def num_start_entries(self) -> int:
+        """Return the size of a table of the first round."""
+        return int(entries_before(self.betting[0])[2]) * self.num_starting_classes
+
+    @property
+    def num_infosets(self) -> int:
+        """Return the number of infosets of both players up to suits."""
+        widths = (self.num_starting_classes, self.cards.num_pairs)
+        return sum(len(b.node_player) * width for b, width in zip(self.betting, widths, strict=True))
+
+    @cached_property
+    def node_of(self) -> dict[str, tuple[int, int]]:
+        """Return the round and number of each decision node, by the text of its betting."""
+        return {state.text: (r, node) for r in range(2) for node, state in enumerate(self.states[r])}
+
+    def action_names(self, betting_round: int, node: int) -> tuple[str, ...]:
+        """Return the names of a decision node's actions."""
+        state = self.states[betting_round][node]
+        return tuple(
+            self.game.betting_action_name(state, action) for action in legal_actions(self.game.betting, state)
+        )
+
+    def block(self, board: int) -> slice:
+        """Return where a board's part of a table is."""
+        first, last = self.pairs.first_pair[board : board + 2] * self.first_entries[2]
+        return slice(int(first), int(last))
+
+
+def entries_before(betting: Betting) -> Int64:
+    """Return the number of entries before player 0's, before player 1's, and of both."""
+    return np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
+
+
+def has_board_form(game: object) -> bool:
+    """Return whether a game is one for this form: two private cards, two rounds, one deal of board cards between."""
+    return (
+        isinstance(game, PokerGame)
+        and game.hole_cards == HOLE_CARDS
+        and len(game.board_cards) == 2
+        and game.board_cards[0] == 0
+        and game.board_cards[1] > 0
+    )
+
+
+def board_form(game: PokerGame) -> BoardForm:
+    """Return a game's form over canonical boards."""
+    if not has_board_form(game):
+        raise EquipoiseError(f"{game.name} is not a game of two private cards, two rounds and one deal of board cards")
+    cards = suit_isomorphism(len(game.deck.ranks), len(game.deck.suits), game.board_cards[1])
+    first, first_states, leaves = _betting_trees(game, [game.betting.start()])
+    folds = [leaf for leaf in leaves if leaf.state.folded >= 0]
+    closings = [leaf for leaf in leaves if leaf.state.folded < 0]
+    second, second_states, ends = _betting_trees(game, [leaf.state for leaf in closings])
+    deck = cards.deck_size
+    others = comb(deck - HOLE_CARDS, HOLE_CARDS)
+    others_beside_board = comb(deck - HOLE_CARDS - game.board_cards[1], HOLE_CARDS)
+    return BoardForm(
+        game=game,
+        cards=cards,
+        betting=(first, second),
+        payments=(
+            (_payments(first, folds, 0, others), _payments(first, folds, 1, others)),
+            (_payments(second, ends, 0, others_beside_board), _payments(second, ends, 1, others_beside_board)),
+        ),
+        states=(first_states, second_states),
+        closings=np.array([[leaf.rows[player] for leaf in closings] for player in range(2)]),
+        pairs=_pairs(cards),
+        starting_hands=StartingHands(
+            hand_class=cards.start_class,
+            hand_first=cards.hands[:, 0].copy(),
+            hand_second=cards.hands[:, 1].copy(),
+            class_hand=cards.start_hand,
+            chance=cards.start_size / cards.start_size.sum(),
+        ),
+        showdowns=_showdowns(cards, _strengths(game, cards)),
+    )
+
+
+def _betting_trees(
+    game: PokerGame, roots: Sequence[BettingState]
+) -> tuple[Betting, tuple[BettingState, ...], list[Leaf]]:
+    """Return the betting trees of one round below some states, breadth first, and their leaves."""
+    betting_round = roots[0].round
+    rows = [len(roots), len(roots)]
+    nodes: list[tuple[int, int, int, int]] = []
+    states: list[BettingState] = []
+    leaves: list[Leaf] = []
+    waiting = [(state, (root, root)) for root, state in enumerate(roots)]
+    for state, last in waiting:  # grows while it is walked
+        if state.finished or state.round != betting_round:
+            leaves.append(Leaf(last, state))
+            continue
+        player, actions = state.player, legal_actions(game.betting, state)
+        nodes.append((player, rows[player], last[player], len(actions)))
+        states.append(state)
+        for ordinal, action in enumerate(actions):
+            row = rows[player] + ordinal
+            after = (row, last[1]) if player == 0 else (last[0], row)
+            waiting.append((apply_action(game.betting, state, action), after))
+        rows[player] += len(actions)
+    table = np.array(nodes, np.int64).reshape(-1, 4)
+    columns = (table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), table[:, 3].copy())
+    return Betting(len(roots), np.array(rows), *columns), tuple(states), leaves
+
+
+def _payments(betting: Betting, leaves: Sequence[Leaf], player: int, opponent_hands: int) -> Payments:
+    """Return what leaves pay to a player. Numbers are means over the opponent's hands: chance is in the amounts."""
+    opponent = 1 - player
+    ends = [leaf for leaf in leaves if leaf.state.folded < 0]
+    folds = [leaf for leaf in leaves if leaf.state.folded >= 0]
+    columns = [leaf.rows[opponent] for leaf in ends]
+    showdowns = _padded(len(columns))
+    columns += [-1] * (showdowns - len(columns))
+    place = {row: column for column, row in enumerate(columns) if row >= 0}
+    for leaf in folds:
+        if leaf.rows[opponent] not in place:
+            place[leaf.rows[opponent]] = len(columns)
+            columns.append(leaf.rows[opponent])
+    columns += [-1] * (_padded(len(columns)) - len(columns))
+    terms: list[list[tuple[int, float]]] = [[] for _ in range(int(betting.rows[player]))]
+    for column, leaf in enumerate(ends):
+        terms[leaf.rows[player]].append((column, leaf.state.pot_share_at_risk() / opponent_hands))
+    for leaf in folds:
+        sign = 1.0 if leaf.state.folded == opponent else -1.0
+        number = showdowns + place[leaf.rows[opponent]]
+        terms[leaf.rows[player]].append((number, sign * leaf.state.pot_share_at_risk() / opponent_hands))
+    return Payments(
+        showdowns=showdowns,
+        columns=len(columns),
+        column_row=np.array(columns, np.int64),
+        term_start=np.cumsum([0, *map(len, terms)]),
+        term_number=np.array([number for row in terms for number, _ in row], np.uint64),
+        term_amount=np.array([amount for row in terms for _, amount in row], np.float64),
+    )
+
+
+def _padded(count: int) -> int:
+    return -(-count // LANES_OF_A_VECTOR) * LANES_OF_A_VECTOR
+
+
+def _pairs(cards: SuitIsomorphism) -> Pairs:
+    start_class = cards.start_class[cards.pair_hand]
+    boards = comb(cards.deck_size - HOLE_CARDS, cards.boards.shape[1])
+    raw_pairs = np.repeat(cards.board_weight, np.diff(cards.first_pair)) * cards.pair_size
+    return Pairs(cards.first_pair, start_class, raw_pairs / (cards.start_size[start_class] * boards))
+
+
+@kernel
+def _holdem_strengths(boards: Cards, hands: Cards, hand_class: Int16, bits: UInt64, out: Int32) -> None:
+    count = boards.shape[1] + hands.shape[1]
+    for board in range(boards.shape[0]):
+        open_bits = np.uint64(0)
+        for k in range(boards.shape[1]):
+            open_bits |= bits[boards[board, k]]
+        for hand in range(hands.shape[0]):
+            if hand_class[board, hand] >= 0:
+                out[board, hand] = hand_rank(open_bits | bits[hands[hand, 0]] | bits[hands[hand, 1]], count)
+
+
+_NEVER = np.iinfo(np.int32).max  # the strength of hands that share a card with the board: they are sorted to the end
+
+
+def _strengths(game: PokerGame, cards: SuitIsomorphism) -> Int32:
+    """Return the strength of each raw hand beside each canonical board."""
+    strengths = np.full(cards.hand_class.shape, _NEVER, np.int32)
+    if game.strength is best_five_cards and cards.suits == 4:  # cards are numbered as eval7's are
+        _holdem_strengths(cards.boards, cards.hands, cards.hand_class, CARD_BIT, strengths)
+    else:
+        hands = [tuple(hand) for hand in cards.hands.tolist()]
+        for board, open_cards in enumerate(cards.boards.tolist()):
+            for hand in np.flatnonzero(cards.hand_class[board] >= 0):
+                strengths[board, hand] = game.strength(game.deck, hands[hand], tuple(open_cards))
+    return strengths
+
+
+def _showdowns(cards: SuitIsomorphism, strengths: Int32) -> Showdowns:
+    boards, live = len(cards.boards), comb(cards.deck_size - cards.boards.shape[1], HOLE_CARDS)
+    order = np.argsort(strengths, axis=1, kind="stable")[:, :live]
+    ordered = np.take_along_axis(strengths, order, axis=1)
+    ends = np.concatenate([np.diff(ordered, axis=1) != 0, np.ones((boards, 1), np.bool_)], axis=1)
+    board_of_pair = np.repeat(np.arange(boards), np.diff(cards.first_pair))
+    pair_strength = strengths[board_of_pair, cards.pair_hand]
+    by_strength = np.lexsort((pair_strength, board_of_pair))
+    following = np.diff(pair_strength[by_strength], append=_NEVER) != 0
+    following |= np.diff(board_of_pair, append=boards) != 0
+    start = cards.first_pair[board_of_pair]
+    lowest = cards.hands[cards.pair_hand]
+    return Showdowns(
+        hands=live,
+        hand_class=np.take_along_axis(cards.hand_class, order, axis=1).astype(np.uint16).ravel(),
+        hand_first=cards.hands[order, 0].ravel(),
+        hand_second=cards.hands[order, 1].ravel(),
+        class_order=(by_strength - start).astype(np.uint16),
+        class_first=lowest[:, 0].copy(),
+        class_second=lowest[:, 1].copy(),
+        group_start=np.concatenate([[0], np.cumsum(ends.sum(axis=1))]),
+        group_hands=(np.nonzero(ends)[1] + 1).astype(np.uint16),
+        group_classes=(np.flatnonzero(following) - start[following] + 1).astype(np.uint16),
+    )
