@@ -24,6 +24,8 @@ from torch.nn import functional
 
 from equipoise.networks.rows import Holdings
 
+ROWS_AT_ONCE = 4096  # when rows are read: what a layer makes of them then stays in the cache
+
 
 @dataclass(frozen=True, kw_only=True)
 class CardsAndBets:
@@ -91,9 +93,10 @@ class CardNetwork(nn.Module):
         y = torch.relu(self.bet2(y) + y)
         of_cards = torch.mm(x, self.trunk1.weight[:, :width].t())
         of_bets = torch.addmm(self.trunk1.bias, y, self.trunk1.weight[:, width:].t())
-        z = torch.relu(of_cards.index_select(0, inputs.holding) + of_bets.index_select(0, inputs.node))
-        z = torch.relu(self.trunk2(z) + z)
-        z = torch.relu(self.trunk3(z) + z)
+        # In place from here on: passing over all rows costs as much as the arithmetic.
+        z = of_cards.index_select(0, inputs.holding).add_(of_bets.index_select(0, inputs.node)).relu_()
+        for layer in (self.trunk2, self.trunk3):
+            z = torch.addmm(layer.bias, z, layer.weight.t()).add_(z).relu_()
         z = functional.layer_norm(z, (width,))  # to mean zero and variance one
         out: Tensor = self.head(z)
         return out

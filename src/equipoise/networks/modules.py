@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from equipoise.networks import holdem
 from equipoise.networks.holdem import CardInputs, CardNetwork, CardsAndBets, card_inputs
 from equipoise.networks.rows import SeenRows, Trie, Which
 from equipoise.trees.treeplex import Float
@@ -280,10 +281,11 @@ ROWS_AT_ONCE = 65536
 def read(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Float:
     """Return the outputs of some rows, in parts that fit in memory."""
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    at_once = holdem.ROWS_AT_ONCE if isinstance(network, CardNetwork) else ROWS_AT_ONCE
     parts = [np.zeros((0, seen.num_columns))]
     with torch.inference_mode():
-        for first in range(0, count, ROWS_AT_ONCE):
-            last = min(first + ROWS_AT_ONCE, count)
+        for first in range(0, count, at_once):
+            last = min(first + at_once, count)
             part = slice(rows.start + first, rows.start + last) if isinstance(rows, slice) else rows[first:last]
             parts.append(network(inputs_of(seen, network, part, device)).cpu().double().numpy())
     return np.concatenate(parts)

@@ -52,16 +52,21 @@ class Recipe:
     parameters: dict[str, object]
     make: Callable[[Setup, dict[str, Any]], Solver]
     presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # other defaults, by name
+    unlisted: Mapping[str, object] = field(default_factory=dict)  # other defaults in games too large to list,
+    unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # and in presets there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
 
-    def resolve(self, given: Mapping[str, object], preset: str | None = None) -> dict[str, object]:
+    def resolve(
+        self, given: Mapping[str, object], preset: str | None = None, *, unlisted: bool = False
+    ) -> dict[str, object]:
         """Return all parameters with the given ones in place of defaults, or say which one is wrong."""
-        resolved = dict(self.parameters)
+        resolved = {**self.parameters, **(self.unlisted if unlisted else {})}
         if preset is not None:
             if preset not in self.presets:
                 has = f"it has {', '.join(self.presets)}" if self.presets else "it has none"
                 raise EquipoiseError(f"{self.name} has no preset '{preset}'; {has}")
             resolved.update(self.presets[preset])
+            resolved.update(self.unlisted_presets.get(preset, {}) if unlisted else {})
         for name, value in given.items():
             if name not in resolved:
                 has = f"; it has {', '.join(resolved)}" if resolved else "; it has none"
@@ -70,7 +75,7 @@ class Recipe:
         return resolved
 
 
-NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
+NETWORKS = ("mlp", "cards", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "updates": ("alternating", "simultaneous"),
     "averaging": ("stochastic", "own_reach", "exact"),
@@ -272,6 +277,35 @@ _DEEP_AS_PUBLISHED: dict[str, dict[str, object]] = {
 }
 
 
+# Games too large to list (hold'em): infosets that differ by names of suits only are one (cards=ranks).
+_DEEP_UNLISTED: dict[str, object] = {
+    "traversals": 10_000,
+    "network": "cards",
+    "fresh_steps": 1000,
+    "steps": 200,
+    "rate": 2e-3,
+}
+_DEEP_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
+    # B19 section 5: 10,000 traversals, 4,000 steps of 10,000 samples, memories of 40 million.
+    "paper": {"traversals": 10_000, "network": "cards", "capacity": 40_000_000}
+}
+_DOUBLE_NEURAL_UNLISTED: dict[str, object] = {
+    "averaging": "stochastic",
+    "network": "cards",
+    "width": 64,
+    "strategy_width": 64,
+    "anchor_memory": 5,
+    "batch": 10_000,
+    "steps": 200,
+    "rate": 2e-3,
+    "strategy_every": 5,
+    "strategy_rate": 2e-3,
+}
+_DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
+    # What the paper does with a list of infosets cannot be done without one: its own reach, and regressed sums.
+    "paper": {"averaging": "stochastic", "strategy_kind": "average"}
+}
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -315,6 +349,8 @@ RECIPES: dict[str, Recipe] = {
             parameters=_DOUBLE_NEURAL,
             make=_neural("make_double_neural"),
             presets=_AS_PUBLISHED,
+            unlisted=_DOUBLE_NEURAL_UNLISTED,
+            unlisted_presets=_DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="rs-mccfr+-rsn",
@@ -337,6 +373,8 @@ RECIPES: dict[str, Recipe] = {
             parameters={**_DEEP, "policy_steps": 1000},
             make=_neural("make_deep_cfr", snapshots=False),
             presets=_DEEP_AS_PUBLISHED,
+            unlisted={**_DEEP_UNLISTED, "policy_steps": 2000},
+            unlisted_presets={"paper": {**_DEEP_UNLISTED_AS_PUBLISHED["paper"], "policy_steps": 4000}},
             evaluation_growth=1.5,
         ),
         Recipe(
@@ -346,6 +384,8 @@ RECIPES: dict[str, Recipe] = {
             parameters={**_DEEP, "snapshot_megabytes": 256},
             make=_neural("make_deep_cfr", snapshots=True),
             presets=_DEEP_AS_PUBLISHED,
+            unlisted=_DEEP_UNLISTED,
+            unlisted_presets=_DEEP_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="nfsp",

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from equipoise.games import Game
+from equipoise.games.poker import PokerGame
+from equipoise.games.sizes import num_infosets
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, Rule
 from equipoise.trees.compile import Engine
 
@@ -16,6 +18,14 @@ class Setup:
     seed: int = 0
     threads: int = 1
     device: str = "cpu"  # of networks
+
+
+MOST_LISTED = 20_000_000  # infosets
+
+
+def too_large_to_list(game: Game) -> bool:
+    """Return whether a poker game has so many infosets that only codes of them can be worked with."""
+    return isinstance(game, PokerGame) and num_infosets(game) > MOST_LISTED
 
 
 SAMPLED_RULES: dict[str, Rule] = {

@@ -44,13 +44,14 @@ class Sampler(Protocol):
         """Run the traversals of some players in an iteration."""
 
 
-Found_ = TypeVar("Found_", contravariant=True)  # what a turn found, as stores take it
+Taken = TypeVar("Taken", contravariant=True)
+Turn = TypeVar("Turn")  # what the traversals of a turn found
 
 
-class Absorbs(Protocol[Found_]):
+class Absorbs(Protocol[Taken]):
     """What the loop needs of a store."""
 
-    def absorb(self, found: Found_) -> None:
+    def absorb(self, found: Taken) -> None:
         """Take in what a turn found."""
 
     def state(self) -> State:
@@ -63,13 +64,13 @@ class Absorbs(Protocol[Found_]):
         """Return numbers about the last absorption, for the log."""
 
 
-class StoreLoop(Generic[Found_]):
+class StoreLoop(Generic[Turn]):
     """Monte Carlo CFR whose sums are in stores: the loop, wherever infosets are listed or not."""
 
     def __init__(
         self,
-        regrets: Absorbs[Found_],
-        strategies: Absorbs[Found_],
+        regrets: Absorbs[Turn],
+        strategies: Absorbs[Turn],
         *,
         updates: Literal["alternating", "simultaneous"],
     ) -> None:
@@ -77,7 +78,7 @@ class StoreLoop(Generic[Found_]):
         self.iteration = 0
         self._turns: tuple[tuple[int, ...], ...] = ((0,), (1,)) if updates == "alternating" else ((0, 1),)
 
-    def _found(self, players: tuple[int, ...]) -> Found_:
+    def _found(self, players: tuple[int, ...]) -> Turn:
         """Run the traversals of some players in this iteration, at the strategy that the regret store gives."""
         raise NotImplementedError
 

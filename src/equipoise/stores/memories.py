@@ -238,6 +238,11 @@ class Memory:
         self._weight_sum, self._value_sum = state["weight_sum"].copy(), state["value_sum"].copy()
 
 
+def sample_bytes(columns: int) -> int:
+    """Return the bytes of a sample whose row is a code."""
+    return 4 * (FIRST_VALUE + columns + 1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryConfig:
     """A memory, the network that is fitted from it, and how."""
