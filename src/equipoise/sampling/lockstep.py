@@ -312,7 +312,7 @@ class Part(NamedTuple):
 
 def showdown_by_five(game: PokerGame) -> bool:
     """Return whether hands are ranked by their best five cards (else by a pair with the board, or a high card)."""
-    if game.strength is best_five_cards:
+    if game.strength is best_five_cards and len(game.deck.suits) == 4:
         return True
     if game.strength is high_card_or_pair and game.hole_cards == 1:
         return False
