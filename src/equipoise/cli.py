@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from equipoise.policies.board_policy import BoardPolicy
 
 app = App(
     name="equipoise",
@@ -103,9 +106,14 @@ def solve(
     game: Annotated[str, Parameter(help="A game, such as leduc_poker or 'nl_leduc(stack=5)'; see `equipoise games`.")],
     /,
     *,
-    algorithm: Annotated[str, Parameter(help="See `equipoise algorithms`.")] = "cfr+",
+    algorithm: Annotated[
+        str | None, Parameter(help="See `equipoise algorithms`; cfr+ if not given, dcfr for flop_holdem.")
+    ] = None,
     iterations: Annotated[int | None, Parameter(help="Stop after this many iterations.")] = None,
     until: Annotated[float | None, Parameter(help="Stop at this exploitability (nash_conv / 2).")] = None,
+    until_mbb: Annotated[
+        float | None, Parameter(help="Hold'em: stop at this nash_conv in mbb/g, both players' gains together.")
+    ] = None,
     seconds: Annotated[float | None, Parameter(help="Stop after this time.")] = None,
     core_seconds: Annotated[
         float | None, Parameter(help="Stop after this processor time, of all threads together.")
@@ -113,7 +121,9 @@ def solve(
     seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
     out: Annotated[Path | None, Parameter(help="The run directory; runs/GAME-ALGORITHM-... if not given.")] = None,
     threads: Threads = 1,
-    engine: Annotated[Literal["auto", "sequence", "vector"], Parameter(help="Which compiled form to solve.")] = "auto",
+    engine: Annotated[
+        Literal["auto", "sequence", "vector", "boards"], Parameter(help="Which compiled form to solve.")
+    ] = "auto",
     set_: Settings = None,
     preset: Annotated[
         str | None, Parameter(help="Other defaults of the algorithm, such as paper; see `equipoise algorithms`.")
@@ -134,12 +144,15 @@ def solve(
 ) -> None:
     """Solve a game and keep the run: configuration, log, checkpoints and the policy.
 
-    Stops at whichever of --iterations, --until, --seconds and --core-seconds is reached first (1000 iterations if none
-    is given).
+    Stops at whichever of --iterations, --until, --until-mbb, --seconds and --core-seconds is reached first (1000
+    iterations if none is given).
     """
+    from equipoise.games import load_game
+    from equipoise.solving import default_algorithm
     from equipoise.solving import solve as solve_game
     from equipoise.views.progress import show_progress
 
+    algorithm = algorithm or default_algorithm(load_game(game))
     folder = out if out is not None else _free_folder(game, algorithm, seed)
     with _resumable(folder), show_progress(f"{game} by {algorithm}") as on_progress:
         solution = solve_game(
@@ -147,6 +160,7 @@ def solve(
             algorithm,
             iterations=iterations,
             until=until,
+            until_mbb=until_mbb,
             seconds=seconds,
             core_seconds=core_seconds,
             seed=seed,
@@ -173,6 +187,7 @@ def resume(
     *,
     iterations: Annotated[int | None, Parameter(help="Go on to this many iterations in all.")] = None,
     until: Annotated[float | None, Parameter(help="Go on to this exploitability.")] = None,
+    until_mbb: Annotated[float | None, Parameter(help="Hold'em: go on to this nash_conv in mbb/g.")] = None,
     seconds: Annotated[float | None, Parameter(help="Go on to this time in all.")] = None,
     core_seconds: Annotated[float | None, Parameter(help="Go on to this processor time in all.")] = None,
     threads: Annotated[int | None, Parameter(help="Cores to use where it pays.")] = None,
@@ -187,6 +202,7 @@ def resume(
             run,
             iterations=iterations,
             until=until,
+            until_mbb=until_mbb,
             seconds=seconds,
             core_seconds=core_seconds,
             threads=threads,
@@ -209,7 +225,7 @@ def evaluate(
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
     from equipoise.games import load_game
-    from equipoise.solving import open_policy
+    from equipoise.solving import named, open_policy
 
     policy = open_policy(run)
     started = time.perf_counter()
@@ -217,9 +233,7 @@ def evaluate(
     numbers = {
         "game": policy.game,
         **{name: policy.origin.get(name) for name in ("algorithm", "iterations", "seed")},
-        "value": found.value,
-        "nash_conv": found.nash_conv,
-        "exploitability": found.exploitability,
+        **named(load_game(policy.game), found),
         "seconds": time.perf_counter() - started,
         "threads": threads,
     }
@@ -235,15 +249,28 @@ def show(
     run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
     /,
     *,
-    infoset: Annotated[str | None, Parameter(help="Show one infoset, by its key.")] = None,
+    infoset: Annotated[str | None, Parameter(help="Show one infoset, by its key, such as 'AhKd/2c7d9s|crc/r'.")] = None,
     player: Annotated[Literal[0, 1] | None, Parameter(help="Show one player's infosets only.")] = None,
     limit: Annotated[int, Parameter(help="Show at most this many infosets.")] = 40,
+    line: Annotated[str | None, Parameter(help="Hold'em: after this betting, such as cr or crc/r.")] = None,
+    hand: Annotated[str | None, Parameter(help="Hold'em: one hand, such as AhKd, at --line.")] = None,
+    board: Annotated[str | None, Parameter(help="Hold'em: the board, such as 2c7d9s, at --line.")] = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="Hold'em: draw the grid: .png, .svg or .pdf.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Print a strategy: the probability of each action, infoset by infoset."""
+    """Print a strategy: action by action, infoset by infoset; hold'em as grids of starting hands at a betting line."""
+    from equipoise.policies.board_policy import BoardPolicy
     from equipoise.solving import open_policy
 
     policy = open_policy(run)
+    if isinstance(policy, BoardPolicy):
+        if infoset is None and hand is not None:
+            infoset = f"{hand}{f'/{board}' if board else ''}|{line or ''}"
+        return _show_board_policy(policy, infoset, line or "", board or "", output, json)
+    if any(given is not None for given in (line, hand, board, output)):
+        raise EquipoiseError(f"--line, --hand, --board and -o are for flop_holdem; {policy.game} has --infoset KEY")
     if infoset is not None:
         policy.action_probabilities(infoset)  # says what is wrong with an unknown key
         indices = [policy.keys.index(infoset)]
@@ -258,6 +285,35 @@ def show(
     if len(indices) > limit:
         print(f"... and {len(indices) - limit:,} more infosets (--limit, --player or --infoset KEY choose)")
     return None
+
+
+def _show_board_policy(
+    policy: "BoardPolicy", infoset: str | None, line: str, board: str, output: Path | None, as_json: bool
+) -> None:
+    """Show one infoset, or a betting line as grids."""
+    from equipoise.views.grids import draw_grid, print_grids
+    from equipoise.views.tables import print_rows
+
+    if infoset is not None:
+        probabilities = policy.action_probabilities(infoset)
+        if as_json:
+            return _print_json({"game": policy.game, **policy.origin, "infosets": {infoset: probabilities}, "of": 1})
+        rows = [(infoset if not n else "", name, f"{p:.4f}") for n, (name, p) in enumerate(probabilities.items())]
+        return print_rows(rows, columns=("infoset", "action", "probability"))
+    shown = policy.line(line, board)
+    if output is not None:
+        draw_grid(shown, output)
+        return _say_written(output, as_json, {"game": policy.game, "line": line, "board": board})
+    if as_json:
+        grid, names = shown.grid(), shown.cell_names()
+        cells = {
+            names[row][column]: dict(zip(shown.actions, grid[row, column].tolist(), strict=True))
+            for row in range(len(names))
+            for column in range(len(names))
+            if grid[row, column, 0] == grid[row, column, 0]  # not NaN: the board leaves a hand there
+        }
+        return _print_json({"game": policy.game, **policy.origin, "line": line, "board": board, "hands": cells})
+    return print_grids(shown)
 
 
 @app.command
@@ -297,14 +353,24 @@ def export(
     *,
     to: Annotated[Literal["json", "csv", "open_spiel", "efg"], Parameter(help="The format; efg writes the game.")],
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write.")],
+    board: Annotated[
+        str | None, Parameter(help="Hold'em: the part beside this board, such as 2c7d9s; else that before the flop.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a policy as JSON, CSV or a pickled OpenSpiel TabularPolicy, or its game as a Gambit .efg file."""
     from equipoise.games import load_game
+    from equipoise.policies.board_policy import BoardPolicy
     from equipoise.policies.export import write_csv, write_json, write_open_spiel
     from equipoise.solving import open_policy
 
     policy = open_policy(run)
+    if isinstance(policy, BoardPolicy):
+        if to not in ("csv", "json"):
+            raise EquipoiseError(f"{policy.game} is too large for {to}; export a part of it as csv or json")
+        policy = policy.listed(board or "")
+    elif board is not None:
+        raise EquipoiseError(f"--board is for flop_holdem; {policy.game} is exported as a whole")
     if to == "efg":
         from equipoise.games.efg import write_efg
 

@@ -9,22 +9,25 @@ parallel build of a kernel, and between runs.
 
 import hashlib
 import os
+import queue
 import shutil
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import prange
 
-__all__ = ["calling_pairs", "inlined", "kernel", "kernel_pair", "prange", "set_threads", "uncounted"]
+__all__ = ["calling_pairs", "inlined", "kernel", "kernel_pair", "on_threads", "prange", "set_threads", "uncounted"]
 
 # Without Numba's run-time memory manager a kernel cannot make arrays, and does not count references to those it is
 # given: counting is atomic, and costs more than the arithmetic of a small node.
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 F = TypeVar("F", bound=Callable[..., Any])
+Item = TypeVar("Item")
 
 
 _KEPT_CACHES = 4
@@ -103,3 +106,29 @@ def set_threads(count: int) -> int:
     granted = max(1, min(count, int(numba.config.NUMBA_NUM_THREADS)))  # type: ignore[attr-defined]
     numba.set_num_threads(granted)
     return granted
+
+
+def on_threads(threads: int, work: Callable[[int, Item], None], items: Iterable[Item]) -> None:
+    """Call ``work(lane, item)`` for all items, on threads of their own; a lane is used by one thread at a time.
+
+    For long kernels, which do not hold Python's lock: one build serves any number of threads (a parallel build of a
+    long kernel takes several times as long to compile), and a thread that the machine holds up gets fewer items.
+    """
+    if threads == 1:
+        for item in items:
+            work(0, item)
+        return
+    free: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for lane in range(threads):
+        free.put(lane)
+
+    def task(item: Item) -> None:
+        lane = free.get()
+        try:
+            work(lane, item)
+        finally:
+            free.put(lane)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(task, items):
+            pass

@@ -6,7 +6,7 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 
 import datetime
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -16,13 +16,18 @@ from typing import Any
 from equipoise.compiled import set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game, load_game
+from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
 from equipoise.runs.directory import Checkpoint, RunDirectory
 from equipoise.runs.drive import Progress, Record, Stop, drive
 from equipoise.sampling.large import LargeEvaluator, LargeForm
+from equipoise.solvers.board_cfr import BoardCFR
+from equipoise.solvers.board_tables import Table, TableStrategy
 from equipoise.solvers.recipes import Solver, find_recipe, threads_that_pay
 from equipoise.solvers.setup import Setup
-from equipoise.trees.best_response import Evaluator
+from equipoise.trees.best_response import BestResponses, Evaluator
+from equipoise.trees.board_evaluator import BoardEvaluator
+from equipoise.trees.board_form import BoardForm, board_form, has_board_form
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
 
@@ -47,15 +52,18 @@ class Solution:
     value: float
     nash_conv: float
     exploitability: float
+    nash_conv_mbb: float | None  # in thousandths of a big blind, for hold'em
     history: list[Record]
     threads: int
     solver: Solver
     directory: Path | None
 
     @cached_property
-    def policy(self) -> Policy:
+    def policy(self) -> Policy | BoardPolicy:
         """Return the average strategy as a policy."""
         origin = {name: number for name, number in self.summary().items() if name != "game"}
+        if isinstance(self.solver.form, BoardForm):
+            return BoardPolicy(form=self.solver.form, strategy=self.solver.average_strategy(), origin=origin)
         return policy_from_strategies(_listed(self.solver.form), self.solver.average_strategy(), origin)
 
     def summary(self) -> dict[str, Any]:
@@ -71,15 +79,17 @@ class Solution:
             "seed",
             "threads",
         )
-        return {name: getattr(self, name) for name in names}
+        mbb = {} if self.nash_conv_mbb is None else {"nash_conv_mbb": self.nash_conv_mbb}
+        return {name: getattr(self, name) for name in names} | mbb
 
 
 def solve(
     game: Game | str,
-    algorithm: str = "cfr+",
+    algorithm: str | None = None,
     *,
     iterations: int | None = None,
     until: float | None = None,
+    until_mbb: float | None = None,
     seconds: float | None = None,
     core_seconds: float | None = None,
     seed: int = 0,
@@ -98,18 +108,24 @@ def solve(
 ) -> Solution:
     """Find a (near-)unexploitable strategy.
 
-    Stops at whichever of ``iterations``, ``until`` (an exploitability), ``seconds`` and ``core_seconds`` (processor
-    time of all threads) is reached first; 1000 iterations when none is given. With ``out`` the run is kept in that
-    directory and can be resumed. The result depends on the game, the algorithm, its parameters, the number of
-    iterations and the seed, not on ``threads``. The strategy is evaluated after iteration ``first_evaluation``, then
-    each time the iterations have grown by ``evaluation_growth``: 1 and 1.1 by default, 10,000 and 2 in games so large
-    that an evaluation takes half a minute.
+    ``algorithm`` is CFR+ by default, and on flop hold'em the one that reaches 5 mbb/g soonest (docs/methods.md).
+    Stops at whichever of ``iterations``, ``until`` (an exploitability), ``until_mbb`` (a nash_conv in thousandths of a
+    big blind), ``seconds`` and ``core_seconds`` (processor time of all threads) is reached first; 1000 iterations when
+    none is given. With ``out`` the run is kept in that directory and can be resumed. The result depends on the game,
+    the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The strategy is evaluated
+    after iteration ``first_evaluation``, then each time the iterations have grown by ``evaluation_growth``: 1 and 1.1
+    by default, 10,000 and 2 in games so large that an evaluation takes half a minute, 10 and 1.25 on flop hold'em,
+    where it takes as long as two iterations.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
     """
+    if isinstance(game, str):
+        game = load_game(game)
+    algorithm = algorithm or default_algorithm(game)
     recipe = find_recipe(algorithm)
     resolved = recipe.resolve(parameters or {}, preset)
+    until = _until(game, until, until_mbb)
     limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
     if all(limit is None for limit in limits.values()):
         limits["iterations"] = DEFAULT_ITERATIONS
@@ -120,8 +136,6 @@ def solve(
         raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
     if threads < 1:
         raise EquipoiseError(f"threads={threads} is not valid; give a number above 0")
-    if isinstance(game, str):
-        game = load_game(game)
     config = {
         "game": game.name,
         "algorithm": algorithm,
@@ -139,9 +153,9 @@ def solve(
         "versions": _versions(),
     }
     solver = _make_solver(game, config)
-    large = isinstance(solver.form, LargeForm)
-    config["evaluation_growth"] = evaluation_growth or (2.0 if large else recipe.evaluation_growth)
-    config["first_evaluation"] = first_evaluation or (10_000 if large else 1)
+    growth, first = _evaluations(solver.form, recipe.evaluation_growth)
+    config["evaluation_growth"] = evaluation_growth or growth
+    config["first_evaluation"] = first_evaluation or first
     if init_from is not None:
         _start_from(solver, game, algorithm, init_from)
     if tensorboard and out is None:
@@ -152,6 +166,30 @@ def solve(
     return _run(solver, config, stop, directory, on_progress)
 
 
+def default_algorithm(game: Game) -> str:
+    """Return the algorithm that a game is solved with if none is named."""
+    return "dcfr" if has_board_form(game) else "cfr+"
+
+
+def _until(game: Game, until: float | None, until_mbb: float | None) -> float | None:
+    """Return the exploitability to stop at, in the game's units."""
+    if until_mbb is None:
+        return until
+    if until is not None:
+        raise EquipoiseError("give until (an exploitability) or until_mbb (a nash_conv), not both")
+    per_chip = game.mbb_per_chip()
+    if per_chip is None:
+        raise EquipoiseError(f"{game.name} is not measured in big blinds: give until, an exploitability")
+    return until_mbb / per_chip / 2
+
+
+def _evaluations(form: SequenceForm | LargeForm | BoardForm, growth: float) -> tuple[float, int]:
+    """Return by what factor iterations grow between evaluations, and which is the first."""
+    if isinstance(form, LargeForm):
+        return 2.0, 10_000
+    return (1.25, 10) if isinstance(form, BoardForm) else (growth, 1)
+
+
 def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
     """Let a solver take over what another run has found."""
     if not hasattr(solver, "start_from"):
@@ -160,7 +198,7 @@ def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) 
     if directory.config["game"] != game.name:
         raise EquipoiseError(f"{source} is a run of {directory.config['game']}, not of {game.name}")
     found, iteration = _restored(directory)
-    if not hasattr(found, "sums") or isinstance(found.form, LargeForm):
+    if not hasattr(found, "sums") or not isinstance(found.form, SequenceForm):
         raise EquipoiseError(f"{source} is a run of {directory.config['algorithm']}, which has no sums to start from")
     if found.form.engine != solver.form.engine:  # type: ignore[union-attr]
         raise EquipoiseError(f"{source} was solved with --engine {found.form.engine}: give the same engine here")
@@ -170,13 +208,18 @@ def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) 
 
 def _restored(directory: RunDirectory) -> tuple[Solver, int]:
     """Return a run's solver as it was at the last good checkpoint."""
-    checkpoint, complaints = directory.load_checkpoint()
-    if checkpoint is None:
-        listed = "".join(f"; {complaint}" for complaint in complaints)
-        raise EquipoiseError(f"{directory.path} has no good checkpoint yet{listed}")
+    checkpoint = _last_checkpoint(directory)
     solver = _make_solver(load_game(directory.config["game"]), directory.config)
     solver.restore(checkpoint.iteration, checkpoint.state)
     return solver, checkpoint.iteration
+
+
+def _last_checkpoint(directory: RunDirectory, only: Collection[str] | None = None) -> Checkpoint:
+    checkpoint, complaints = directory.load_checkpoint(only)
+    if checkpoint is None:
+        listed = "".join(f"; {complaint}" for complaint in complaints)
+        raise EquipoiseError(f"{directory.path} has no good checkpoint yet{listed}")
+    return checkpoint
 
 
 def resume(
@@ -184,6 +227,7 @@ def resume(
     *,
     iterations: int | None = None,
     until: float | None = None,
+    until_mbb: float | None = None,
     seconds: float | None = None,
     core_seconds: float | None = None,
     threads: int | None = None,
@@ -193,6 +237,8 @@ def resume(
     """Go on with a run from its last good checkpoint, to the limits it had or to new ones."""
     directory = RunDirectory.open(path)
     config = dict(directory.config)
+    game = load_game(config["game"])
+    until = _until(game, until, until_mbb)
     limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
     if any(limit is not None for limit in limits.values()):
         config["stop"] = limits
@@ -203,7 +249,7 @@ def resume(
             on_complaint(
                 f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
             )
-    solver = _make_solver(load_game(config["game"]), config)
+    solver = _make_solver(game, config)
     return _run(solver, config, Stop(**config["stop"]), directory, on_progress, on_complaint)
 
 
@@ -229,15 +275,16 @@ def _run(
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
     form = solver.form
-    evaluator: Evaluator | LargeEvaluator
+    evaluator: Evaluator | LargeEvaluator | BoardEvaluator
     if isinstance(form, LargeForm):
         evaluator = LargeEvaluator(form)
+    elif isinstance(form, BoardForm):
+        evaluator = BoardEvaluator(form, threads=solver.threads)
     else:
         evaluator = Evaluator(form, threads=threads_that_pay(form, set_threads(config["threads"])))
 
     def evaluate() -> Record:
-        found = evaluator.best_responses(solver.average_strategy())
-        numbers = {"value": found.value, "nash_conv": found.nash_conv, "exploitability": found.exploitability}
+        numbers = named(form.game, evaluator.best_responses(solver.average_strategy()))
         touched = getattr(solver, "nodes_touched", None)
         if touched is not None:
             numbers["nodes_touched"] = touched
@@ -277,33 +324,51 @@ def _run(
         value=last["value"],
         nash_conv=last["nash_conv"],
         exploitability=last["exploitability"],
+        nash_conv_mbb=last.get("nash_conv_mbb"),
         history=history,
         threads=solver.threads,
         solver=solver,
         directory=None if directory is None else directory.path,
     )
     if directory is not None:
-        if not isinstance(form, LargeForm):  # its policy is the sums in the checkpoint: too many infosets to name
-            solution.policy.save(directory.policy_path)
+        if isinstance(solution.solver.form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
+            solution.policy.save(directory.policy_path)  # type: ignore[union-attr]
         directory.save_result(solution.summary())
     return solution
 
 
-def open_policy(path: str | Path) -> Policy:
+def named(game: Game, found: BestResponses) -> Record:
+    """Return the numbers of an evaluation, each under its name."""
+    numbers = {"value": found.value, "nash_conv": found.nash_conv, "exploitability": found.exploitability}
+    per_chip = game.mbb_per_chip()
+    return numbers if per_chip is None else {**numbers, "nash_conv_mbb": found.nash_conv * per_chip}
+
+
+def open_policy(path: str | Path) -> Policy | BoardPolicy:
     """Return the policy of a finished run, of an unfinished run's last checkpoint, or of a policy file."""
     if Path(path).is_file():
         return load_policy(path)
     directory = RunDirectory.open(path)
     if directory.policy_path.exists():
         return load_policy(directory.policy_path)
-    solver, iteration = _restored(directory)
     config = directory.config
-    origin = {"algorithm": config["algorithm"], "iterations": iteration, "seed": config["seed"]}
+    origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
+    if config["engine"] in ("auto", "boards") and has_board_form(game := load_game(config["game"])):
+        return _open_board_policy(directory, game, origin)
+    solver, origin["iterations"] = _restored(directory)
     return policy_from_strategies(_listed(solver.form), solver.average_strategy(), origin)
 
 
-def _listed(form: SequenceForm | LargeForm) -> SequenceForm:
-    if isinstance(form, LargeForm):
+def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, Any]) -> BoardPolicy:
+    """Return the average strategy in a run's last checkpoint, without reading its regrets."""
+    checkpoint = _last_checkpoint(directory, only=BoardCFR.AVERAGE)
+    form, (start, stored, scale) = board_form(game), (checkpoint.state[name] for name in BoardCFR.AVERAGE)
+    strategy = TableStrategy(form, start, Table(stored, scale))
+    return BoardPolicy(form=form, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})
+
+
+def _listed(form: SequenceForm | LargeForm | BoardForm) -> SequenceForm:
+    if not isinstance(form, SequenceForm):
         raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
     return form
 

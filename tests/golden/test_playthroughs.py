@@ -9,18 +9,24 @@ from pathlib import Path
 import pytest
 
 from equipoise.games import CHANCE, TERMINAL, load_game
+from tests.hands import random_action
 
 GAMES = [
     "kuhn_poker",
     "one_card_poker(cards=5)",
     "leduc_poker",
     "nl_leduc(stack=5)",
+    "flop_holdem",
+    "limit_holdem",
+    "nolimit_holdem",
+    "nolimit_holdem(stack=2000,actions=0.5-1-2-allin)",
     "goofspiel(cards=4)",
     "goofspiel(cards=4,last_round=played)",
     "bluff(dice=1x1)",
     "bluff(dice=2x1)",
 ]
 FOLDER = Path(__file__).parent
+MOST_NAMES = 40  # deals of hold'em are counted instead
 
 
 def playthrough(text, seed):
@@ -28,10 +34,11 @@ def playthrough(text, seed):
     while state.player != TERMINAL:
         actions = list(state.actions())
         names = [state.action_name(action) for action in actions]
-        action = dice.choice(actions)
+        action = random_action(state, dice) if "holdem" in text else dice.choice(actions)  # or most hands are folded
         who = "chance" if state.player == CHANCE else f"player {state.player} at '{state.infoset_key()}'"
         chances = f" {[round(p, 4) for p in state.chance_probabilities()]}" if state.player == CHANCE else ""
-        lines.append(f"{who}: {names[actions.index(action)]} of {names}{chances}")
+        listed = f"{names}{chances}" if len(names) <= MOST_NAMES else f"{len(names)}, {names[0]} to {names[-1]}"
+        lines.append(f"{who}: {names[actions.index(action)]} of {listed}")
         state = state.child(action)
     return [*lines, f"payoff to player 0: {state.payoff():+g}", ""]
 

@@ -183,7 +183,8 @@ def action_name(rules: BettingRules, state: BettingState, action: int) -> str:
         return "fold"
     if action == CALL:
         return "call" if facing else "check"
-    word = "raise" if facing else "bet"
+    blind = state.round == 0 and rules.blinds[0] != rules.blinds[1]  # a blind is a bet that can be raised
+    word = "raise" if facing or blind else "bet"
     if rules.rounds[state.round].bet_size is not None:
         return word
     return f"{word} to {raise_totals(rules, state)[action - RAISE]}"

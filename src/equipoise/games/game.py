@@ -67,3 +67,7 @@ class Game(ABC):
     def chip_unit(self) -> str:
         """Return the unit of payoffs, for printed numbers."""
         return "chips"
+
+    def mbb_per_chip(self) -> float | None:
+        """Return how many thousandths of a big blind (mbb) a chip is, for games that are measured in them."""
+        return None

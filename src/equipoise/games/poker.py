@@ -114,6 +114,9 @@ class PokerGame(Game):
         """Return the larger blind, or the ante: a thousandth of it is the unit mbb."""
         return max(self.betting.blinds)
 
+    def mbb_per_chip(self) -> float | None:
+        return 1000.0 / self.big_blind if self.hole_cards == 2 else None
+
     def hand_text(self, hand: Cards) -> str:
         """Return a private hand as players write it, the highest card first: ``AhKd``."""
         return self.deck.text(hand[::-1])

@@ -1,4 +1,4 @@
-"""One step of CFR for a block: infosets with equally many actions, their numbers action-major, in slices that start at 0.
+"""One step of CFR for a block: infosets with equally many actions, numbers action-major, in slices that start at 0.
 
 The same code for all vectors of infosets, whichever tree they come from, in the precision of the arrays given.
 """

@@ -16,24 +16,26 @@ SAFE_TO_INVERT = 1e-290  # one over a smaller number may overflow
 
 @inlined
 def _share(score: float, total: float, uniform: float) -> float:
-    """Return an action's probability, given the sum of the positive scores."""
+    """Return an action's probability, given its positive part and the sum of all positive parts."""
     # A division: one over a tiny total would overflow.
-    return max(score, 0.0) / total if total > 0.0 else uniform
+    return score / total if total > 0.0 else uniform
 
 
 @inlined
 def match_block(scores: Float, offset: int, actions: int, width: int, totals: Float, fallback: int) -> None:
     """Turn a block of regrets into probabilities, in place. ``totals`` is scratch space of the block's width."""
+    # In the precision of the scores: a plain 0.0 is a double, and would take the loops with it.
+    zero, uniform = scores.dtype.type(0.0), scores.dtype.type(1.0 / actions)
     for j in range(width):
-        totals[j] = 0.0
+        totals[j] = zero
     for action in range(actions):
         start = offset + action * width
         block = scores[start : start + width]
         for j in range(width):
-            totals[j] += max(block[j], 0.0)
+            totals[j] += max(block[j], zero)
     if fallback == BEST:
         for j in range(width):
-            if totals[j] <= 0.0:
+            if totals[j] <= zero:
                 best = offset + j
                 for action in range(actions):
                     if scores[offset + action * width + j] > scores[best]:
@@ -41,12 +43,11 @@ def match_block(scores: Float, offset: int, actions: int, width: int, totals: Fl
                 for action in range(actions):
                     scores[offset + action * width + j] = 0.0
                 scores[best] = totals[j] = 1.0
-    uniform = 1.0 / actions
     for action in range(actions):
         start = offset + action * width
         block = scores[start : start + width]
         for j in range(width):
-            block[j] = _share(block[j], totals[j], uniform)
+            block[j] = _share(max(block[j], zero), totals[j], uniform)
 
 
 @inlined

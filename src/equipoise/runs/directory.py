@@ -12,7 +12,7 @@ foreign one is passed over for the one before it.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,8 +95,11 @@ class RunDirectory:
         for old in [file for file in self._checkpoint_files() if file <= written][:-KEPT_CHECKPOINTS]:
             old.unlink(missing_ok=True)
 
-    def load_checkpoint(self) -> tuple[Checkpoint | None, list[str]]:
-        """Return the last good checkpoint (None: start anew), and a sentence for each file that was passed over."""
+    def load_checkpoint(self, only: Collection[str] | None = None) -> tuple[Checkpoint | None, list[str]]:
+        """Return the last good checkpoint (None: start anew), and a sentence for each file that was passed over.
+
+        ``only`` names the arrays to read, where not all are wanted.
+        """
         complaints = []
         for leftover in (self.path / "checkpoints").glob(".*.part"):  # of a write that was killed
             leftover.unlink(missing_ok=True)
@@ -107,7 +110,7 @@ class RunDirectory:
                     if header.get("run") != self._identity():
                         complaints.append(f"{file} belongs to another run; passed over")
                         continue
-                    state = {name: arrays[name] for name in header["arrays"]}
+                    state = {name: arrays[name] for name in header["arrays"] if only is None or name in only}
                 times = header["seconds"], header.get("core_seconds", header["seconds"])
                 return Checkpoint(header["iteration"], *times, state), complaints
             except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)

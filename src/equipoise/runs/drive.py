@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from equipoise.errors import EquipoiseError
 from equipoise.runs.directory import Checkpoint, RunDirectory
 
+CHECKPOINT_SHARE = 0.05  # of the time at most goes into checkpoints, even those of two gigabytes
 SECONDS_A_STEP = 0.2  # how long a solver may run before signals, the clock and the progress bar get their turn
 
 
@@ -99,7 +100,7 @@ def drive(
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration."""
     records = list(history or [])
     started, core_started = time.perf_counter(), time.process_time()
-    last_checkpoint = started
+    last_checkpoint, pause = started, checkpoint_seconds
     solving = records[-1]["solving_seconds"] if records else 0.0  # without evaluations, for comparisons
     speed = 0.0
     step = 1
@@ -157,9 +158,10 @@ def drive(
             if interrupted():
                 save()
                 raise Interrupted(solver.iteration)
-            if now - last_checkpoint >= checkpoint_seconds:
+            if now - last_checkpoint >= pause:
                 save()
                 last_checkpoint = time.perf_counter()
+                pause = max(checkpoint_seconds, (last_checkpoint - now) / CHECKPOINT_SHARE)
         record_evaluation()
         save()
         on_progress(_progress(solver.iteration, seconds(), speed, stop, records))

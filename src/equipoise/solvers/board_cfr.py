@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import kernel, kernel_pair, prange, set_threads
+from equipoise.compiled import kernel, on_threads, uncounted
+from equipoise.errors import EquipoiseError
 from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
@@ -32,20 +33,28 @@ from equipoise.solvers.board_tables import (
     store_rows,
     table_bytes,
 )
-from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, collect_closings, enter_boards, start_payments
+from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, enter_boards, start_payments
 from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, entries_before
-from equipoise.trees.board_values import Scratch, board_payments, make_scratch, pass_on, write_plan_rows
+from equipoise.trees.board_values import (
+    Scratch,
+    board_payments,
+    collect_closings,
+    enter_board,
+    make_scratch,
+    pass_on,
+    write_plan_rows,
+)
 from equipoise.trees.treeplex import Float, Int64
 
 
+@uncounted
 def _board_pass(
     betting: Betting,
-    payments: tuple[Payments, Payments],
+    payments: Payments,
     showdowns: Showdowns,
     pairs: Pairs,
     first_entries: Int64,
     boards: Int64,
-    lanes: int,
     first_player: int,
     end_player: int,
     rule: Float,
@@ -54,73 +63,52 @@ def _board_pass(
     strategy_sum: Table,
     entering: Float,
     scratch: Scratch,
-    held: Float,
     closing: Float,
 ) -> None:
-    """Do step 2 for the players from ``first_player`` to ``end_player`` (exclusive)."""
-    roots = betting.roots
-    for lane in prange(lanes):
-        value, totals, rows_held = scratch.values[lane], scratch.totals[lane], held[lane]
-        for number in range(lane, boards.size, lanes):
-            board = boards[number]
-            first_pair = pairs.first_pair[board]
-            width = pairs.first_pair[board + 1] - first_pair
-            for player in range(2):
-                strategy, plan = scratch.strategy[player][lane], scratch.plan[player][lane]
-                for root in range(roots):
-                    for j in range(width):
-                        plan[root * width + j] = entering[player, root, pairs.start_class[first_pair + j]]
-                entry = first_entries[player]
-                start, row = (first_pair * first_entries[2] + entry * width), board * first_entries[2] + entry
-                rows = betting.rows[player] - roots
-                load_rows(regret_sum, start, row, rows, width, strategy[roots * width : (roots + rows) * width])
-                for node in range(betting.node_player.size):
-                    if betting.node_player[node] == player:
-                        offset, actions = betting.node_row[node] * width, betting.node_actions[node]
-                        match_block(strategy, offset, actions, width, totals[:width], UNIFORM)
-                write_plan_rows(betting, player, width, strategy, plan)
-            for player in range(first_player, end_player):
-                strategy, gradient = scratch.strategy[player][lane], scratch.gradient[player][lane]
-                plan = scratch.plan[player][lane]
-                board_payments(
-                    betting,
-                    payments[player],
-                    showdowns,
-                    board,
-                    first_pair,
-                    width,
-                    player,
-                    scratch.plan[1 - player][lane],
-                    scratch.reach[lane],
-                    scratch.sums[lane],
-                    scratch.numbers[lane],
-                    gradient,
-                )
-                for node in range(betting.node_player.size - 1, -1, -1):
-                    if betting.node_player[node] == player:
-                        actions, first = betting.node_actions[node], betting.node_row[node] * width
-                        end, size = first + actions * width, actions * width
-                        entry = first_entries[player] + betting.node_row[node] - roots
-                        start, row = first_pair * first_entries[2] + entry * width, board * first_entries[2] + entry
-                        block = rows_held[:size]
-                        load_rows(regret_sum, start, row, actions, width, block)
-                        add_regrets(actions, width, rule, gradient[first:end], strategy[first:end], block, value)
-                        store_rows(regret_sum, start, row, actions, width, block, salt)
-                        load_rows(strategy_sum, start, row, actions, width, block)
-                        add_to_average(rule, plan[first:end], block)
-                        store_rows(strategy_sum, start, row, actions, width, block, ~salt)
-                        pass_on(betting, node, width, value, gradient)
-                collect_closings(betting, pairs, first_pair, width, gradient, closing[player, number])
-
-
-_BOARD_PASS = kernel_pair(_board_pass)
+    """Do step 2 beside some boards, for the players from ``first_player`` to ``end_player`` (exclusive)."""
+    roots, value, totals, held, gradient = betting.roots, scratch.values, scratch.totals, scratch.held, scratch.gradient
+    for number in range(boards.size):
+        board = boards[number]
+        first_pair = pairs.first_pair[board]
+        width = pairs.first_pair[board + 1] - first_pair
+        first_place, first_row = first_pair * first_entries[2], board * first_entries[2]
+        for player in range(2):
+            strategy, plan = scratch.strategy[player], scratch.plan[player]
+            enter_board(betting, pairs, first_pair, width, entering[player], plan)
+            entry, rows = first_entries[player], betting.rows[player] - roots
+            own = strategy[roots * width : (roots + rows) * width]
+            load_rows(regret_sum, first_place + entry * width, first_row + entry, rows, width, own)
+            for node in range(betting.node_player.size):
+                if betting.node_player[node] == player:
+                    first, actions = betting.node_row[node] * width, betting.node_actions[node]
+                    match_block(strategy, first, actions, width, totals[:width], UNIFORM)
+            write_plan_rows(betting, player, width, strategy, plan)
+        for player in range(first_player, end_player):
+            strategy, plan = scratch.strategy[player], scratch.plan[player]
+            board_payments(betting, payments, showdowns, board, first_pair, width, player, scratch)
+            for node in range(betting.node_player.size - 1, -1, -1):
+                if betting.node_player[node] == player:
+                    actions, first = betting.node_actions[node], betting.node_row[node] * width
+                    end = first + actions * width
+                    entry = first_entries[player] + betting.node_row[node] - roots
+                    place, row = first_place + entry * width, first_row + entry
+                    block = held[: actions * width]
+                    load_rows(regret_sum, place, row, actions, width, block)
+                    add_regrets(actions, width, rule, gradient[first:end], strategy[first:end], block, value)
+                    store_rows(regret_sum, place, row, actions, width, block, salt)
+                    load_rows(strategy_sum, place, row, actions, width, block)
+                    add_to_average(rule, plan[first:end], block)
+                    store_rows(strategy_sum, place, row, actions, width, block, ~salt)
+                    pass_on(betting, node, width, value, gradient)
+            collect_closings(betting, pairs, first_pair, width, gradient, closing[number, player])
 
 
 @kernel
 def _match_start(betting: Betting, player: int, width: int, regret_sum: Float, strategy: Float, totals: Float) -> None:
     """Write a player's strategy of the first round."""
     first = betting.roots * width
-    strategy[first:] = regret_sum
+    for k in range(regret_sum.size):
+        strategy[first + k] = regret_sum[k]
     for node in range(betting.node_player.size):
         if betting.node_player[node] == player:
             match_block(strategy, betting.node_row[node] * width, betting.node_actions[node], width, totals, UNIFORM)
@@ -150,6 +138,36 @@ def _start_regrets(
             pass_on(betting, node, width, value, gradient)
 
 
+class BoardSample:
+    """Which boards a turn works on: all of them, or some, each as often as its weight asks for.
+
+    Systematic sampling from a shuffled list: a fixed number of different boards, where board b is among them with
+    probability count x weight(b) / all raw boards, so that a sum over boards is estimated without bias.
+    """
+
+    def __init__(self, form: BoardForm, count: int | None, seed: int) -> None:
+        self._seed, self._count = seed, count
+        self._all = np.arange(form.num_boards)
+        if count is not None:
+            weight = form.cards.board_weight
+            self._inclusion = count * weight / weight.sum()
+            if count < 1 or self._inclusion.max() > 1.0:
+                most = int(weight.sum() // weight.max())
+                raise EquipoiseError(f"boards={count} is not valid; give 1 to {most}, or solve with all boards by cfr+")
+
+    def draw(self, iteration: int, turn: int) -> tuple[Int64, Float]:
+        """Return the boards of a turn, and one over the chance that each had to be among them."""
+        if self._count is None:
+            return self._all, np.ones(len(self._all))
+        random = np.random.default_rng([self._seed, iteration, turn])
+        shuffled = random.permutation(self._all)
+        ends = np.cumsum(self._inclusion[shuffled])
+        marks = np.arange(self._count) + random.random()
+        places = np.minimum(np.searchsorted(ends, marks, side="right"), len(ends) - 1)
+        boards = np.sort(shuffled[places])
+        return boards, 1.0 / self._inclusion[boards]
+
+
 class BoardCFR:
     """Tabular CFR on a board form; the rule makes it CFR, CFR+, Linear or Discounted CFR."""
 
@@ -160,8 +178,11 @@ class BoardCFR:
         *,
         updates: Literal["alternating", "simultaneous"] = "alternating",
         storage: Storage = "float32",
+        boards: int | None = None,
+        seed: int = 0,
         threads: int = 1,
     ) -> None:
+        """Make a solver; ``boards`` is how many to draw a turn (None: all of them)."""
         self.form = form
         self.rule = rule
         self.updates = updates
@@ -173,23 +194,22 @@ class BoardCFR:
         self._parts = tuple(slice(int(entries[player]), int(entries[player + 1])) for player in range(2))
         self.start_regret_sum, self.start_strategy_sum = np.zeros(entries[2]), np.zeros(entries[2])
         precision: npt.DTypeLike = np.float64 if storage == "float64" else np.float32
-        self._scratch = make_scratch(form, threads, precision)
-        most = int(form.betting[1].node_actions.max(initial=1))
-        self._held = np.zeros((threads, most * form.widest), precision)
+        self._scratch = [make_scratch(form, precision) for _ in range(threads)]
         width, roots = form.num_starting_classes, form.betting[1].roots
         self._entering = np.empty((2, roots, width))
-        self._closing = np.empty((2, form.num_boards, roots, width))
+        self._closing = np.empty((form.num_boards, 2, roots, width))
         self._start = [np.ones((3, int(rows) * width)) for rows in form.betting[0].rows]  # strategy, plan, gradient
-        self._boards = np.arange(form.num_boards)
+        self._sample = BoardSample(form, boards, seed)
 
     def run(self, iterations: int) -> None:
         """Run some iterations."""
         for rule in coefficient_table(self.rule, self.iteration + 1, iterations):
             self.iteration += 1
             for players in ((0, 1), (1, 2)) if self.updates == "alternating" else ((0, 2),):
-                self._turn(rule, *players, self._boards)
+                self._turn(rule, *players)
 
-    def _turn(self, rule: Float, first_player: int, end_player: int, boards: Int64) -> None:
+    def _turn(self, rule: Float, first_player: int, end_player: int) -> None:
+        boards, weights = self._sample.draw(self.iteration, first_player)
         form, (betting, after) = self.form, self.form.betting
         width = form.num_starting_classes
         value, sums = np.empty(width), np.empty(form.cards.deck_size)
@@ -197,38 +217,41 @@ class BoardCFR:
             strategy, plan, _ = self._start[player]
             _match_start(betting, player, width, self.start_regret_sum[self._parts[player]], strategy, value)
             enter_boards(betting, form.closings, width, strategy, plan, player, self._entering)
-        if self.threads > 1:
-            set_threads(self.threads)
-        _BOARD_PASS[self.threads > 1](
-            after,
-            form.payments[1],
-            form.showdowns,
-            form.pairs,
-            form.first_entries,
-            boards,
-            self.threads,
-            first_player,
-            end_player,
-            rule.astype(self._held.dtype),
-            np.uint32(((2 * self.iteration + first_player) * 0x9E3779B9) & 0xFFFFFFFF),
-            self.regret_sum,
-            self.strategy_sum,
-            self._entering,
-            self._scratch,
-            self._held,
-            self._closing,
-        )
+        coefficients = rule.astype(self._scratch[0].values.dtype)
+        salt = np.uint32(((2 * self.iteration + first_player) * 0x9E3779B9) & 0xFFFFFFFF)
+
+        def work(lane: int, first: int) -> None:
+            _board_pass(
+                after,
+                form.payments[1],
+                form.showdowns,
+                form.pairs,
+                form.first_entries,
+                boards[first : first + BOARDS_AT_ONCE],
+                first_player,
+                end_player,
+                coefficients,
+                salt,
+                self.regret_sum,
+                self.strategy_sum,
+                self._entering,
+                self._scratch[lane],
+                self._closing[first:],
+            )
+
+        on_threads(self.threads, work, range(0, len(boards), BOARDS_AT_ONCE))
         for player in range(first_player, end_player):
             strategy, plan, gradient = self._start[player]
-            closing = self._closing[player, : len(boards)]
+            closing = self._closing[: len(boards), player]
             start_payments(
                 betting,
-                form.payments[0][player],
+                form.payments[0],
                 form.starting_hands,
                 form.closings,
                 player,
                 self._start[1 - player][1],
                 closing,
+                weights,
                 sums,
                 gradient,
             )
@@ -248,7 +271,9 @@ class BoardCFR:
 
     def average_strategy(self) -> TableStrategy:
         """Return the average strategy: the one that converges to equilibrium."""
-        return TableStrategy(self.form, self.start_strategy_sum, self.strategy_sum, threads=self.threads)
+        return TableStrategy(self.form, self.start_strategy_sum, self.strategy_sum)
+
+    AVERAGE = ("start_strategy_sum", "strategy_sum", "strategy_scale")  # the arrays of a state that make a policy
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return all that the next iterations depend on."""

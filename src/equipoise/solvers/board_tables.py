@@ -1,7 +1,8 @@
 """Tables of sums beside boards, a row of classes per entry, in 64, 32 or 16 bits a number.
 
-In 16 bits a row has a scale of its own, its largest number over 32,767, and numbers are rounded at random to one of the
-two nearest steps, so that increments far smaller than a step are not lost but kept in expectation. The draws come from a
+In 16 bits a row has a scale of its own, and a number is kept as its signed square root: 32,767 is the row's largest,
+and a number a millionth as large is still known to one part in sixteen. It is rounded at random to one of the two
+nearest steps, so that increments far smaller than a step are not lost but kept in expectation. The draws come from a
 hash of place and iteration: a run is the same every time, on any number of threads.
 """
 
@@ -10,13 +11,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import inlined, kernel_pair, prange, set_threads
-from equipoise.trees.board_form import Betting, BoardForm, Pairs
+from equipoise.compiled import inlined, uncounted
+from equipoise.trees.board_form import Betting, BoardForm, Pairs, entries_before
 from equipoise.trees.treeplex import Float, Int64
 
 Storage = Literal["float64", "float32", "int16"]
 STORAGES: tuple[Storage, ...] = ("float64", "float32", "int16")
 LARGEST = 32767.0  # of 16 bits
+SMALLEST = 1e-37  # scales below it have no inverse in single precision; their rows are zeros
 
 
 class Table(NamedTuple):
@@ -46,43 +48,56 @@ def load_rows(table: Table, start: int, row: int, rows: int, width: int, out: Fl
             scale = out.dtype.type(table.scale[row + r])
             given, read = stored[r * width : (r + 1) * width], out[r * width : (r + 1) * width]
             for j in range(width):
-                read[j] = scale * out.dtype.type(given[j])
+                root = out.dtype.type(given[j])
+                read[j] = scale * root * abs(root)
     else:
         for k in range(rows * width):
             out[k] = stored[k]
 
 
 @inlined
+def _draw(place: np.uint32, salt: np.uint32) -> np.float32:
+    """Return a number from 0 to 1: the finaliser of MurmurHash3 (Appleby, public domain) on place and salt."""
+    mixed = np.uint32(place ^ salt)
+    mixed = np.uint32((mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
+    mixed = np.uint32((mixed ^ (mixed >> np.uint32(13))) * np.uint32(0xC2B2AE35))
+    mixed = np.uint32(mixed ^ (mixed >> np.uint32(16)))
+    return np.float32(mixed >> np.uint32(8)) * np.float32(2.0**-24)
+
+
+@inlined
 def store_rows(table: Table, start: int, row: int, rows: int, width: int, given: Float, salt: np.uint32) -> None:
     """Keep rows in a table. ``salt`` makes the draws of one iteration and table different from another's."""
     stored = table.stored[start : start + rows * width]
+    zero, one = given.dtype.type(0.0), given.dtype.type(1.0)
     if table.scale.size > 0:
         for r in range(rows):
             kept, numbers = stored[r * width : (r + 1) * width], given[r * width : (r + 1) * width]
-            largest = given.dtype.type(0.0)
+            largest = zero
             for j in range(width):
                 largest = max(largest, abs(numbers[j]))
-            scale = largest / given.dtype.type(LARGEST)
+            scale = largest / given.dtype.type(LARGEST * LARGEST)
             table.scale[row + r] = scale
-            over = given.dtype.type(1.0) / scale if largest > 0.0 else given.dtype.type(0.0)
+            over = one / scale if scale > SMALLEST else zero
             first = np.uint32(start + r * width)
             for j in range(width):
-                # The finaliser of MurmurHash3 (Appleby, public domain) on place + salt.
-                mixed = np.uint32((first + np.uint32(j)) ^ salt)
-                mixed = np.uint32((mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
-                mixed = np.uint32((mixed ^ (mixed >> np.uint32(13))) * np.uint32(0xC2B2AE35))
-                mixed = np.uint32(mixed ^ (mixed >> np.uint32(16)))
-                draw = given.dtype.type(mixed >> np.uint32(8)) * given.dtype.type(2.0**-24)
-                kept[j] = np.floor(numbers[j] * over + draw)
+                square = abs(numbers[j]) * over
+                root = np.floor(np.sqrt(square))
+                # Up with the probability that makes the expected square the true one.
+                upwards = (square - root * root) / (root + root + one)
+                root = root + one if _draw(np.uint32(first + np.uint32(j)), salt) < upwards else root
+                root = min(root, given.dtype.type(LARGEST))
+                kept[j] = root if numbers[j] > 0.0 else -root
     else:
         for k in range(rows * width):
             stored[k] = given[k]
 
 
+@uncounted
 def _write_normalised(
     betting: Betting, pairs: Pairs, first_entries: Int64, table: Table, first: int, last: int, out: Float
 ) -> None:
-    for board in prange(first, last):
+    for board in range(first, last):
         first_pair = pairs.first_pair[board]
         width = pairs.first_pair[board + 1] - first_pair
         place = (first_pair - pairs.first_pair[first]) * first_entries[2]
@@ -103,30 +118,23 @@ def _write_normalised(
                     weights[k] = weights[k] / total if total > 0.0 else 1.0 / actions
 
 
-_WRITE_NORMALISED = kernel_pair(_write_normalised)
-
-
 class TableStrategy:
     """The strategies that are proportional to tables of sums; uniform where an infoset has no weight."""
 
-    def __init__(self, form: BoardForm, start_sums: Float, sums: Table, *, threads: int = 1) -> None:
+    concurrent = True
+
+    def __init__(self, form: BoardForm, start_sums: Float, sums: Table) -> None:
         self.form = form
         self.start_sums = start_sums
         self.sums = sums
-        self.threads = threads
 
     def write_start(self, out: Float) -> None:
-        """Write the probabilities of the first round."""
-        betting, width = self.form.betting[0], self.form.num_starting_classes
+        """Write the probabilities of the first round: those of one board that is no board."""
+        betting = self.form.betting[0]
         table = Table(self.start_sums, np.zeros(0, np.float32))
-        pairs = Pairs(np.array([0, width]), self.form.pairs.start_class, self.form.pairs.start_weight)
-        entries = np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
-        _WRITE_NORMALISED[0](betting, pairs, entries, table, 0, 1, out)
+        pairs = self.form.pairs._replace(first_pair=np.array([0, self.form.num_starting_classes]))
+        _write_normalised(betting, pairs, entries_before(betting), table, 0, 1, out)
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
         """Write the probabilities beside some boards."""
-        if self.threads > 1:
-            set_threads(self.threads)
-        _WRITE_NORMALISED[self.threads > 1](
-            self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out
-        )
+        _write_normalised(self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out)

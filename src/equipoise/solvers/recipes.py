@@ -10,13 +10,15 @@ from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, Predi
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.sampling.tree import compile_for_sampling
+from equipoise.solvers.board_cfr import BoardCFR
+from equipoise.solvers.board_tables import STORAGES
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
+from equipoise.trees.board_form import BoardForm, board_form, has_board_form
 from equipoise.trees.compile import compile_game
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import Float
 
 
 class Solver(Protocol):
@@ -26,19 +28,19 @@ class Solver(Protocol):
     threads: int  # in use: never more than pay
 
     @property
-    def form(self) -> SequenceForm | LargeForm:
+    def form(self) -> SequenceForm | LargeForm | BoardForm:
         """Return the compiled game."""
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a run is cut into calls makes no difference to its result."""
 
-    def average_strategy(self) -> tuple[Float, Float]:
-        """Return the strategy found so far, one array a player, as the form's evaluator takes it."""
+    def average_strategy(self) -> Any:
+        """Return the strategy found so far, as the form's evaluator takes it: mostly one array a player."""
 
-    def state(self) -> dict[str, Float]:
+    def state(self) -> dict[str, Any]:
         """Return all that the next iterations depend on."""
 
-    def restore(self, iteration: int, state: dict[str, Float]) -> None:
+    def restore(self, iteration: int, state: dict[str, Any]) -> None:
         """Continue from a saved state, bit for bit."""
 
 
@@ -92,11 +94,12 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "fit": ("scratch", "hybrid", "fine_tune"),
     "fallback": ("best", "uniform"),
     "targets": ("minibatch", "aggregated"),
+    "storage": ("auto", *STORAGES),
 }
 _AT_LEAST_ONE = (
     *("batch", "k", "width", "layers", "steps", "traversals", "minibatch", "capacity", "strategy_every"),
     *("episodes", "q_capacity", "target_every", "q_steps", "policy_steps"),
-    *("fresh_steps", "strategy_steps", "strategy_width"),
+    *("fresh_steps", "strategy_steps", "strategy_width", "boards"),
 )
 
 
@@ -122,11 +125,50 @@ def _full_width(name: str, rule: type[Rule], about: str) -> Recipe:
 
     def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
         chosen = rule(**{key: parameters[key] for key in defaults})
+        if over_boards(setup):
+            return _board_cfr(name, setup, chosen, parameters)
+        if parameters["storage"] not in ("auto", "float64"):
+            raise EquipoiseError(f"storage={parameters['storage']} is for games over boards, such as flop_holdem")
         form = compile_game(setup.game, setup.engine)
         return FullWidthCFR(form, chosen, updates=parameters["updates"], threads=threads_that_pay(form, setup.threads))
 
-    parameters = {**defaults, "updates": "alternating"}
+    parameters = {**defaults, "updates": "alternating", "storage": "auto"}
     return Recipe(name=name, about=about, paper=rule.paper, parameters=parameters, make=make)
+
+
+def over_boards(setup: Setup) -> bool:
+    """Return whether a game is solved board by board."""
+    return setup.engine == "boards" or (setup.engine == "auto" and has_board_form(setup.game))
+
+
+def _board_cfr(name: str, setup: Setup, rule: Rule, parameters: dict[str, Any], boards: int | None = None) -> Solver:
+    coefficients = rule.at(2.0)
+    if coefficients.optimism != 0.0:
+        raise EquipoiseError(
+            f"{name} needs a strategy beside its sums, which {setup.game.name} has no memory for: {_TRY}"
+        )
+    if boards is not None and (coefficients.keep_positive, coefficients.keep_negative) != (1.0, 1.0):
+        raise EquipoiseError(
+            f"{name} leaves out boards, whose sums cannot fade: take another rule than {parameters['rule']}"
+        )
+    return BoardCFR(
+        board_form(setup.game),
+        rule,
+        updates=parameters["updates"],
+        storage="float32" if parameters["storage"] == "auto" else parameters["storage"],
+        boards=boards,
+        seed=setup.seed,
+        threads=setup.threads,
+    )
+
+
+_TRY = "take cfr+, dcfr, lcfr, cfr or pcs"
+
+
+def _public_chance_sampling(setup: Setup, parameters: dict[str, Any]) -> Solver:
+    if not over_boards(setup):
+        raise EquipoiseError(f"pcs draws boards: it is for games such as flop_holdem, not for {setup.game.name}")
+    return _board_cfr("pcs", setup, SAMPLED_RULES[parameters["rule"]], parameters, parameters["boards"])
 
 
 SEQUENCES_WORTH_THREADS = 100_000  # below this, sharing out a full-width iteration costs more than it saves
@@ -314,6 +356,13 @@ RECIPES: dict[str, Recipe] = {
         _full_width("lcfr", LinearCFR, "iteration t counts t times"),
         _full_width("dcfr", DiscountedCFR, "old regrets and averages fade (alpha, beta, gamma)"),
         _full_width("pcfr+", PredictiveCFRPlus, "CFR+ that predicts the next regret, quadratic averaging"),
+        Recipe(
+            name="pcs",
+            about="public chance sampling: vectors of all hands beside some boards an iteration",
+            paper="Johanson et al. 2012",
+            parameters={"boards": 100, "rule": "linear", "updates": "alternating", "storage": "auto"},
+            make=_public_chance_sampling,
+        ),
         Recipe(
             name="xfp",
             about="extensive-form fictitious play: best responses to averages",

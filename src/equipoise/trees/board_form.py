@@ -1,7 +1,7 @@
 """Two rounds of betting with one deal of board cards between them, as boards x hands up to suits: flop hold'em.
 
-The vector form (public_tree.py) has one vector over all (board, hand) pairs; here each canonical board has vectors of its
-own, one entry per class of hands, and is worked on by itself. A board's part of a table lies together::
+The vector form (public_tree.py) has one vector over all (board, hand) pairs; here each canonical board has vectors of
+its own, one number per class of hands, and is worked on by itself. A board's part of a table lies together::
 
     number of (board b, player p, entry e, class c) = first_pair[b] * entries + (first_entry[p] + e) * classes(b) + c
 
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
+from equipoise.games import Game
 from equipoise.games.betting import BettingState, apply_action, legal_actions
 from equipoise.games.hand_ranks import CARD_BIT, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards
@@ -54,19 +55,21 @@ class Betting(NamedTuple):
 
 
 class Payments(NamedTuple):
-    """What the leaves of a round pay to one player, from the opponent's plan.
+    """What the leaves of a round pay to each player, from the opponent's plan; the first axis is the player.
 
     The opponent's rows that end in a leaf become *columns*, those that end in a showdown first; both kinds are padded.
     A board's kernel gives each class of hands one number a showdown column (won minus lost), then one a column (the
-    opponent's reach beside the own cards); a row is worth the sum of its terms, amount x number.
+    opponent's reach beside the own cards). A player's row ends in at most one showdown and one fold, by the opponent's
+    next action or by its own: it is worth the sum of amount x number of both.
     """
 
     showdowns: int  # columns that need the order of hands, padded
     columns: int  # all columns, padded
-    column_row: Int64  # [columns] the opponent's row; -1: padding
-    term_start: Int64  # [own rows + 1]
-    term_number: UInt64  # [terms] showdown columns, then columns
-    term_amount: Float  # [terms]
+    column_row: Int64  # [2, columns] the opponent's row; -1: padding
+    showdown_number: UInt64  # [2, own rows] which showdown column; any where the amount is 0
+    showdown_amount: Float  # [2, own rows]
+    fold_number: UInt64  # [2, own rows] after the showdown columns: which column
+    fold_amount: Float  # [2, own rows]
 
 
 class Showdowns(NamedTuple):
@@ -109,7 +112,7 @@ class BoardForm:
     game: PokerGame
     cards: SuitIsomorphism
     betting: tuple[Betting, Betting]
-    payments: tuple[tuple[Payments, Payments], tuple[Payments, Payments]]  # by round and player
+    payments: tuple[Payments, Payments]  # by round
     states: tuple[tuple[BettingState, ...], tuple[BettingState, ...]]  # by round: the decision nodes' betting
     closings: Int64  # [2, roots of the second round] each player's row of the first round that leads there
     pairs: Pairs
@@ -160,9 +163,7 @@ class BoardForm:
     def action_names(self, betting_round: int, node: int) -> tuple[str, ...]:
         """Return the names of a decision node's actions."""
         state = self.states[betting_round][node]
-        return tuple(
-            self.game.betting_action_name(state, action) for action in legal_actions(self.game.betting, state)
-        )
+        return tuple(self.game.betting_action_name(state, action) for action in legal_actions(self.game.betting, state))
 
     def block(self, board: int) -> slice:
         """Return where a board's part of a table is."""
@@ -175,7 +176,7 @@ def entries_before(betting: Betting) -> Int64:
     return np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
 
 
-def has_board_form(game: object) -> bool:
+def has_board_form(game: Game) -> bool:
     """Return whether a game is one for this form: two private cards, two rounds, one deal of board cards between."""
     return (
         isinstance(game, PokerGame)
@@ -186,9 +187,9 @@ def has_board_form(game: object) -> bool:
     )
 
 
-def board_form(game: PokerGame) -> BoardForm:
+def board_form(game: Game) -> BoardForm:
     """Return a game's form over canonical boards."""
-    if not has_board_form(game):
+    if not (isinstance(game, PokerGame) and has_board_form(game)):
         raise EquipoiseError(f"{game.name} is not a game of two private cards, two rounds and one deal of board cards")
     cards = suit_isomorphism(len(game.deck.ranks), len(game.deck.suits), game.board_cards[1])
     first, first_states, leaves = _betting_trees(game, [game.betting.start()])
@@ -202,10 +203,7 @@ def board_form(game: PokerGame) -> BoardForm:
         game=game,
         cards=cards,
         betting=(first, second),
-        payments=(
-            (_payments(first, folds, 0, others), _payments(first, folds, 1, others)),
-            (_payments(second, ends, 0, others_beside_board), _payments(second, ends, 1, others_beside_board)),
-        ),
+        payments=(_payments(first, folds, others), _payments(second, ends, others_beside_board)),
         states=(first_states, second_states),
         closings=np.array([[leaf.rows[player] for leaf in closings] for player in range(2)]),
         pairs=_pairs(cards),
@@ -247,34 +245,38 @@ def _betting_trees(
     return Betting(len(roots), np.array(rows), *columns), tuple(states), leaves
 
 
-def _payments(betting: Betting, leaves: Sequence[Leaf], player: int, opponent_hands: int) -> Payments:
-    """Return what leaves pay to a player. Numbers are means over the opponent's hands: chance is in the amounts."""
-    opponent = 1 - player
+def _payments(betting: Betting, leaves: Sequence[Leaf], opponent_hands: int) -> Payments:
+    """Return what leaves pay. Numbers are means over the opponent's hands: chance is in the amounts."""
     ends = [leaf for leaf in leaves if leaf.state.folded < 0]
     folds = [leaf for leaf in leaves if leaf.state.folded >= 0]
-    columns = [leaf.rows[opponent] for leaf in ends]
-    showdowns = _padded(len(columns))
-    columns += [-1] * (showdowns - len(columns))
-    place = {row: column for column, row in enumerate(columns) if row >= 0}
-    for leaf in folds:
-        if leaf.rows[opponent] not in place:
-            place[leaf.rows[opponent]] = len(columns)
-            columns.append(leaf.rows[opponent])
-    columns += [-1] * (_padded(len(columns)) - len(columns))
-    terms: list[list[tuple[int, float]]] = [[] for _ in range(int(betting.rows[player]))]
-    for column, leaf in enumerate(ends):
-        terms[leaf.rows[player]].append((column, leaf.state.pot_share_at_risk() / opponent_hands))
-    for leaf in folds:
-        sign = 1.0 if leaf.state.folded == opponent else -1.0
-        number = showdowns + place[leaf.rows[opponent]]
-        terms[leaf.rows[player]].append((number, sign * leaf.state.pot_share_at_risk() / opponent_hands))
+    showdowns, rows = _padded(len(ends)), int(betting.rows.max())
+    numbers, amounts = np.zeros((2, 2, rows), np.uint64), np.zeros((2, 2, rows))
+    columns: list[list[int]] = []
+    for player in range(2):
+        opponent = 1 - player
+        own = [leaf.rows[opponent] for leaf in ends] + [-1] * (showdowns - len(ends))
+        place = {row: column for column, row in enumerate(own) if row >= 0}
+        for column, leaf in enumerate(ends):
+            row = leaf.rows[player]
+            numbers[0, player, row] = column
+            amounts[0, player, row] = leaf.state.pot_share_at_risk() / opponent_hands
+        for leaf in folds:
+            if leaf.rows[opponent] not in place:
+                place[leaf.rows[opponent]] = len(own)
+                own.append(leaf.rows[opponent])
+            row, sign = leaf.rows[player], 1.0 if leaf.state.folded == opponent else -1.0
+            numbers[1, player, row] = showdowns + place[leaf.rows[opponent]]
+            amounts[1, player, row] = sign * leaf.state.pot_share_at_risk() / opponent_hands
+        columns.append(own)
+    most = _padded(max(map(len, columns)))
     return Payments(
         showdowns=showdowns,
-        columns=len(columns),
-        column_row=np.array(columns, np.int64),
-        term_start=np.cumsum([0, *map(len, terms)]),
-        term_number=np.array([number for row in terms for number, _ in row], np.uint64),
-        term_amount=np.array([amount for row in terms for _, amount in row], np.float64),
+        columns=most,
+        column_row=np.array([own + [-1] * (most - len(own)) for own in columns], np.int64),
+        showdown_number=numbers[0],
+        showdown_amount=amounts[0],
+        fold_number=numbers[1],
+        fold_amount=amounts[1],
     )
 
 

@@ -1,6 +1,6 @@
 """Values beside one board: plans down the betting trees, payments at their leaves, values up again.
 
-Payments, for all leaves of a board at once (after Johanson et al. 2011, who sort hands to value a terminal in O(hands)):
+Payments, for all leaves of a board at once (after Johanson et al. 2011, who value a terminal in O(hands) by sorting):
 
 1. the opponent's plan, turned around: one line of columns (leaves) a class of hands;
 2. from the weakest group of tied hands to the strongest, running sums of the opponent's reach by column: in all, and by
@@ -9,12 +9,12 @@ Payments, for all leaves of a board at once (after Johanson et al. 2011, who sor
        won - lost = below(h) + through(h) - all(h),    each of them: total - first card - second card
 
    where ``below`` is the sum before the hand's group and ``through`` the sum after it. The hand itself is in the total
-   once and in its cards twice, both in ``through`` and in ``all``, so it cancels. Folds pay ``all(h)`` + the hand itself.
+   once and in its cards twice, both in ``through`` and in ``all``, so it cancels. Folds pay ``all(h)`` + the hand.
 3. the lines, turned back: one vector of classes a row of the player's plan.
 
-Columns are the innermost loop, so every step is vector code whatever the number of hands that tie. All arrays of numbers
-are of one precision, that of the caller's scratch space: sums of up to 1,176 reaches have a relative error of 1e-6 in
-single precision, which is below a thousandth of a milli-big-blind.
+Columns are the innermost loop, so every step is vector code whatever the number of hands that tie. All numbers are in
+the precision of the caller's scratch space: solving takes single precision (sums of up to 1,176 reaches have a relative
+error of about 1e-6 there), evaluation double.
 """
 
 from typing import NamedTuple
@@ -23,46 +23,42 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import inlined
-from equipoise.trees.board_form import Betting, BoardForm, Payments, Showdowns, StartingHands
+from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, StartingHands
 from equipoise.trees.treeplex import Float
-
-TURNED_TOGETHER = 16  # classes: one cache line of single-precision numbers
 
 
 class Scratch(NamedTuple):
-    """What a lane of work needs for one board. Flat arrays, one line a lane."""
+    """What work on one board needs."""
 
-    strategy: tuple[Float, Float]  # per player: [rows x classes]
-    plan: tuple[Float, Float]
-    gradient: tuple[Float, Float]
+    strategy: Float  # [player, rows x classes]
+    plan: Float  # [player, rows x classes]
+    gradient: Float  # [rows x classes]
     values: Float  # [classes]
     totals: Float  # [classes]
+    held: Float  # [actions x classes] the rows of one node
     reach: Float  # [classes x columns]
     numbers: Float  # [classes x (showdowns + columns)]
     sums: Float  # [(cards + 1) x columns]
 
 
-def make_scratch(form: BoardForm, lanes: int, precision: npt.DTypeLike) -> Scratch:
-    """Return scratch space for some lanes, in single or double precision."""
-    width, betting = form.widest, form.betting[1]
-    columns = max(payments.columns for payments in form.payments[1])
-    numbers = max(payments.columns + payments.showdowns for payments in form.payments[1])
+def make_scratch(form: BoardForm, precision: npt.DTypeLike) -> Scratch:
+    """Return scratch space in single or double precision."""
+    width, payments = form.widest, form.payments[1]
+    rows = int(form.betting[1].rows.max()) * width
 
-    def zeros(size: int) -> Float:
-        return np.zeros((lanes, size), precision)
-
-    def rows() -> tuple[Float, Float]:
-        return zeros(int(betting.rows[0]) * width), zeros(int(betting.rows[1]) * width)
+    def zeros(*size: int) -> Float:
+        return np.zeros(size, precision)
 
     return Scratch(
-        strategy=rows(),
-        plan=rows(),
-        gradient=rows(),
+        strategy=zeros(2, rows),
+        plan=zeros(2, rows),
+        gradient=zeros(rows),
         values=zeros(width),
         totals=zeros(width),
-        reach=zeros(width * columns),
-        numbers=zeros(width * numbers),
-        sums=zeros((form.cards.deck_size + 1) * columns),
+        held=zeros(width * int(form.betting[1].node_actions.max(initial=1))),
+        reach=zeros(width * payments.columns),
+        numbers=zeros(width * (payments.columns + payments.showdowns)),
+        sums=zeros((form.cards.deck_size + 1) * payments.columns),
     )
 
 
@@ -108,20 +104,26 @@ def value_rows(
 
 
 @inlined
-def _turn_to_columns(payments: Payments, width: int, plan: Float, reach: Float) -> None:
-    """Step 1."""
-    columns = payments.columns
-    for first in range(0, width, TURNED_TOGETHER):
-        last = min(first + TURNED_TOGETHER, width)
-        for column in range(columns):
-            row = payments.column_row[column]
+def _turn_to_columns(payments: Payments, player: int, width: int, plan: Float, reach: Float) -> None:
+    """Step 1. Eight classes at a time, with unsigned indices: nothing is asked about them, so loads follow stores."""
+    columns = np.uint64(payments.columns)
+    whole = width // 8 * 8
+    for first in range(0, whole, 8):
+        out = np.uint64(first) * columns
+        for column in range(payments.columns):
+            row = payments.column_row[player, column]
+            place = out + np.uint64(column)
             if row >= 0:
-                source = plan[row * width : (row + 1) * width]
-                for j in range(first, last):
-                    reach[j * columns + column] = source[j]
+                source = np.uint64(row * width + first)
+                for k in range(8):
+                    reach[place + np.uint64(k) * columns] = plan[source + np.uint64(k)]
             else:
-                for j in range(first, last):
-                    reach[j * columns + column] = 0.0
+                for k in range(8):
+                    reach[place + np.uint64(k) * columns] = 0.0
+    for j in range(whole, width):
+        for column in range(payments.columns):
+            row = payments.column_row[player, column]
+            reach[np.uint64(j) * columns + np.uint64(column)] = plan[row * width + j] if row >= 0 else 0.0
 
 
 @inlined
@@ -132,7 +134,14 @@ def _beside(total: Float, first: Float, second: Float, k: int) -> float:
 
 @inlined
 def showdown_numbers(
-    payments: Payments, showdowns: Showdowns, board: int, first_pair: int, width: int, reach: Float, sums: Float, numbers: Float
+    payments: Payments,
+    showdowns: Showdowns,
+    board: int,
+    first_pair: int,
+    width: int,
+    reach: Float,
+    sums: Float,
+    numbers: Float,
 ) -> None:
     """Step 2: write each class's numbers, a line a class."""
     columns, ends = payments.columns, payments.showdowns
@@ -141,7 +150,7 @@ def showdown_numbers(
         sums[k] = 0.0
     total = sums[sums.size - columns : sums.size]
     hands = board * showdowns.hands
-    hand = class_place = 0
+    hand = class_place = np.int64(0)
     for group in range(showdowns.group_start[board], showdowns.group_start[board + 1]):
         first_place = class_place
         class_place = np.int64(showdowns.group_classes[group])
@@ -169,11 +178,11 @@ def showdown_numbers(
             one, other, out = sums[a : a + ends], sums[b : b + ends], numbers[own * line : own * line + ends]
             for k in range(ends):
                 out[k] += _beside(total, one, other, k)
-    for own in range(width):
-        a = np.int64(showdowns.class_first[first_pair + own]) * columns
-        b = np.int64(showdowns.class_second[first_pair + own]) * columns
-        one, other, itself = sums[a : a + columns], sums[b : b + columns], reach[own * columns : (own + 1) * columns]
-        won, beside = numbers[own * line : own * line + ends], numbers[own * line + ends : (own + 1) * line]
+    for each in range(width):
+        a = np.int64(showdowns.class_first[first_pair + each]) * columns
+        b = np.int64(showdowns.class_second[first_pair + each]) * columns
+        one, other, itself = sums[a : a + columns], sums[b : b + columns], reach[each * columns : (each + 1) * columns]
+        won, beside = numbers[each * line : each * line + ends], numbers[each * line + ends : (each + 1) * line]
         for k in range(ends):
             won[k] -= _beside(total, one, other, k)
         for k in range(columns):
@@ -181,19 +190,26 @@ def showdown_numbers(
 
 
 @inlined
-def _turn_to_rows(payments: Payments, width: int, rows: int, numbers: Float, gradient: Float) -> None:
+def _turn_to_rows(payments: Payments, player: int, width: int, rows: int, numbers: Float, gradient: Float) -> None:
     """Step 3."""
-    line = payments.columns + payments.showdowns
-    for first in range(0, width, TURNED_TOGETHER):
-        last = min(first + TURNED_TOGETHER, width)
+    line = np.uint64(payments.columns + payments.showdowns)
+    whole = width // 8 * 8
+    for first in range(0, width, 8):
+        start = np.uint64(first) * line
+        count = 8 if first < whole else width - first
         for row in range(rows):
-            out = gradient[row * width : (row + 1) * width]
-            for j in range(first, last):
-                out[j] = 0.0
-            for term in range(payments.term_start[row], payments.term_start[row + 1]):
-                number, amount = payments.term_number[term], gradient.dtype.type(payments.term_amount[term])
-                for j in range(first, last):
-                    out[j] += amount * numbers[j * line + number]
+            won, beside = start + payments.showdown_number[player, row], start + payments.fold_number[player, row]
+            at_showdown = gradient.dtype.type(payments.showdown_amount[player, row])
+            by_fold = gradient.dtype.type(payments.fold_amount[player, row])
+            out = np.uint64(row * width + first)
+            if count == 8:
+                for k in range(8):
+                    step = np.uint64(k) * line
+                    gradient[out + np.uint64(k)] = at_showdown * numbers[won + step] + by_fold * numbers[beside + step]
+            else:
+                for k in range(count):
+                    step = np.uint64(k) * line
+                    gradient[out + np.uint64(k)] = at_showdown * numbers[won + step] + by_fold * numbers[beside + step]
 
 
 @inlined
@@ -205,28 +221,54 @@ def board_payments(
     first_pair: int,
     width: int,
     player: int,
-    opponent_plan: Float,
-    reach: Float,
-    sums: Float,
-    numbers: Float,
-    gradient: Float,
+    scratch: Scratch,
 ) -> None:
-    """Write what each of a player's rows is worth by the leaves that it ends in."""
-    _turn_to_columns(payments, width, opponent_plan, reach)
-    showdown_numbers(payments, showdowns, board, first_pair, width, reach, sums, numbers)
-    _turn_to_rows(payments, width, betting.rows[player], numbers, gradient)
+    """Write to ``scratch.gradient`` what each of a player's rows is worth by the leaves that it ends in."""
+    _turn_to_columns(payments, player, width, scratch.plan[1 - player], scratch.reach)
+    showdown_numbers(payments, showdowns, board, first_pair, width, scratch.reach, scratch.sums, scratch.numbers)
+    _turn_to_rows(payments, player, width, betting.rows[player], scratch.numbers, scratch.gradient)
+
+
+@inlined
+def enter_board(betting: Betting, pairs: Pairs, first_pair: int, width: int, entering: Float, plan: Float) -> None:
+    """Write a player's reach of the roots beside a board, from its reach by starting class."""
+    for root in range(betting.roots):
+        for j in range(width):
+            plan[root * width + j] = entering[root, pairs.start_class[first_pair + j]]
+
+
+@inlined
+def collect_closings(
+    betting: Betting, pairs: Pairs, first_pair: int, width: int, gradient: Float, closing: Float
+) -> None:
+    """Write a board's part of the value of each root to each starting class, given that class."""
+    for root in range(betting.roots):
+        out = closing[root]
+        for k in range(out.size):
+            out[k] = 0.0
+        for j in range(width):
+            weight = pairs.start_weight[first_pair + j]
+            out[pairs.start_class[first_pair + j]] += weight * gradient[root * width + j]
 
 
 @inlined
 def fold_payments(
-    payments: Payments, hands: StartingHands, width: int, rows: int, opponent_plan: Float, sums: Float, gradient: Float
+    payments: Payments,
+    hands: StartingHands,
+    player: int,
+    width: int,
+    rows: int,
+    opponent_plan: Float,
+    sums: Float,
+    gradient: Float,
 ) -> None:
     """Write what each row is worth by the folds that it ends in before there is a board."""
-    for k in range(rows * width):
-        gradient[k] = 0.0
     for row in range(rows):
-        for term in range(payments.term_start[row], payments.term_start[row + 1]):
-            source = payments.column_row[np.int64(payments.term_number[term]) - payments.showdowns] * width
+        out = gradient[row * width : (row + 1) * width]
+        for own in range(width):
+            out[own] = 0.0
+        if payments.fold_amount[player, row] != 0.0:
+            source = payments.column_row[player, payments.fold_number[player, row]] * width
             reach = opponent_plan[source : source + width]
             for card in range(sums.size):
                 sums[card] = 0.0
@@ -239,4 +281,4 @@ def fold_payments(
             for own in range(width):
                 hand = hands.class_hand[own]
                 beside = total - sums[hands.hand_first[hand]] - sums[hands.hand_second[hand]] + reach[own]
-                gradient[row * width + own] += payments.term_amount[term] * beside
+                out[own] = payments.fold_amount[player, row] * beside

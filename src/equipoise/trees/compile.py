@@ -17,7 +17,7 @@ from equipoise.trees.game_tree import BYTES_PER_HISTORY, GameTree, tree_from_rul
 from equipoise.trees.public_tree import PublicTree, count_histories, histories, vector_form
 from equipoise.trees.sequence_form import SequenceForm, sequence_form
 
-Engine = Literal["auto", "sequence", "vector"]
+Engine = Literal["auto", "sequence", "vector", "boards"]
 
 BUILDER_BYTES_PER_HISTORY = 2 * BYTES_PER_HISTORY  # a compiled builder's scratch space included
 SEQUENCE_BYTES_PER_HISTORY = 56  # last sequences and reach, and the payoffs while they are sorted
@@ -101,4 +101,6 @@ def compile_game(game: Game, engine: Engine = "auto") -> SequenceForm:
         tree = build_game_tree(game)
         require(tree.num_nodes * SEQUENCE_BYTES_PER_HISTORY, what=f"the sequence form of {game.name}")
         return sequence_form(tree)
-    raise EquipoiseError(f"unknown engine '{engine}'; give auto, sequence or vector")
+    if engine == "boards":
+        raise EquipoiseError(f"this algorithm cannot solve {game.name} over boards; take cfr+, dcfr, lcfr, cfr or pcs")
+    raise EquipoiseError(f"unknown engine '{engine}'; give auto, sequence, vector or boards")

@@ -1,0 +1,71 @@
+"""A betting line as a grid of starting hands: pairs on the diagonal, suited hands above it, aces first."""
+
+import math
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from equipoise.errors import EquipoiseError
+from equipoise.files import write_atomically
+from equipoise.policies.board_policy import Line
+from equipoise.views.tables import print_table
+
+_COLOURS = ("#8aa4b8", "#5ba66f", "#c9503f", "#8b3a8f", "#dfab01")  # fold, call or check, bets and raises
+
+
+def print_grids(line: Line) -> None:
+    """Print one grid an action, each cell a percentage."""
+    grid, ranks = line.grid(), line.game.deck.ranks[::-1]
+    print(line.title() + "; percent, suited hands above the diagonal")  # noqa: T201
+    for number, action in enumerate(line.actions):
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column(action)
+        for rank in ranks:
+            table.add_column(rank, justify="right", min_width=3)
+        for row, rank in enumerate(ranks):
+            table.add_row(rank, *(_cell(grid[row, column, number]) for column in range(len(ranks))))
+        print_table(table)
+
+
+def _cell(probability: float) -> Text:
+    if math.isnan(probability):
+        return Text(".", style="dim")
+    percent = round(100 * probability)
+    return Text(str(percent), style="bold" if percent >= 50 else "" if percent >= 5 else "dim")
+
+
+def draw_grid(line: Line, path: str | Path) -> None:
+    """Draw the grid, each cell filled with the colours of its actions by their shares."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.patches import Patch, Rectangle
+
+    grid, names = line.grid(), line.cell_names()
+    size = len(names)
+    # Colours go by what an action is: without a fold the first one is a check.
+    colours = _COLOURS if line.actions[0] == "fold" else _COLOURS[1:]
+    figure, axes = pyplot.subplots(figsize=(7.2, 7.6), dpi=150)
+    for row in range(size):
+        for column in range(size):
+            left = float(column)
+            for share, colour in zip(grid[row, column], colours, strict=False):
+                if share > 0.0:
+                    axes.add_patch(Rectangle((left, row), share, 1.0, color=colour, linewidth=0))
+                    left += float(share)
+            axes.text(column + 0.5, row + 0.5, names[row][column], ha="center", va="center", fontsize=7)
+    for edge in range(size + 1):
+        axes.axhline(edge, color="white", linewidth=0.8)
+        axes.axvline(edge, color="white", linewidth=0.8)
+    axes.set(xlim=(0, size), ylim=(size, 0), xticks=[], yticks=[], title=f"{line.game.name}, {line.title()}")
+    axes.set_aspect("equal")
+    patches = [Patch(color=colour, label=action) for action, colour in zip(line.actions, colours, strict=False)]
+    axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncol=len(patches), frameon=False)
+    kind = Path(path).suffix.lstrip(".") or "png"
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise EquipoiseError(f"{path}: cannot draw a '.{kind}' picture; use .png, .svg or .pdf")
+    with write_atomically(path) as file:
+        figure.savefig(file, format=kind, bbox_inches="tight")
+    pyplot.close(figure)
