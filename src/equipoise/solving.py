@@ -5,6 +5,7 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 """
 
 import datetime
+import math
 import platform
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_tables import Table, TableStrategy
 from equipoise.solvers.recipes import Solver, find_recipe, threads_that_pay
-from equipoise.solvers.setup import Setup
+from equipoise.solvers.setup import Setup, UnlistedForm
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import BoardForm, board_form, has_board_form
@@ -80,7 +81,8 @@ class Solution:
             "threads",
         )
         mbb = {} if self.nash_conv_mbb is None else {"nash_conv_mbb": self.nash_conv_mbb}
-        return {name: getattr(self, name) for name in names} | mbb
+        found = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in found.items() if value == value} | mbb  # NaN: not evaluated
 
 
 def solve(
@@ -115,7 +117,8 @@ def solve(
     the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The strategy is evaluated
     after iteration ``first_evaluation``, then each time the iterations have grown by ``evaluation_growth``: 1 and 1.1
     by default, 10,000 and 2 in games so large that an evaluation takes half a minute, 10 and 1.25 on flop hold'em,
-    where it takes as long as two iterations.
+    where it takes as long as two iterations, and 10 and 2 for networks there, which are read at 90 million infosets.
+    Larger hold'em games are not evaluated: value, nash_conv and exploitability of their solutions are NaN.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
@@ -124,7 +127,8 @@ def solve(
         game = load_game(game)
     algorithm = algorithm or default_algorithm(game)
     recipe = find_recipe(algorithm)
-    resolved = recipe.resolve(parameters or {}, preset)
+    unlisted = recipe.unlists(game, engine)
+    resolved = recipe.resolve(parameters or {}, preset, unlisted=unlisted)
     until = _until(game, until, until_mbb)
     limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
     if all(limit is None for limit in limits.values()):
@@ -153,7 +157,9 @@ def solve(
         "versions": _versions(),
     }
     solver = _make_solver(game, config)
-    growth, first = _evaluations(solver.form, recipe.evaluation_growth)
+    growth, first = (2.0, 10) if unlisted else _evaluations(solver.form, recipe.evaluation_growth)
+    if until is not None and isinstance(solver.form, UnlistedForm):
+        raise EquipoiseError(f"{game.name} is too large to be evaluated: say when to stop by iterations or seconds")
     config["evaluation_growth"] = evaluation_growth or growth
     config["first_evaluation"] = first_evaluation or first
     if init_from is not None:
@@ -183,7 +189,7 @@ def _until(game: Game, until: float | None, until_mbb: float | None) -> float | 
     return until_mbb / per_chip / 2
 
 
-def _evaluations(form: SequenceForm | LargeForm | BoardForm, growth: float) -> tuple[float, int]:
+def _evaluations(form: SequenceForm | LargeForm | BoardForm | UnlistedForm, growth: float) -> tuple[float, int]:
     """Return by what factor iterations grow between evaluations, and which is the first."""
     if isinstance(form, LargeForm):
         return 2.0, 10_000
@@ -275,16 +281,20 @@ def _run(
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
     form = solver.form
-    evaluator: Evaluator | LargeEvaluator | BoardEvaluator
+    evaluator: Evaluator | LargeEvaluator | BoardEvaluator | None
     if isinstance(form, LargeForm):
         evaluator = LargeEvaluator(form)
     elif isinstance(form, BoardForm):
         evaluator = BoardEvaluator(form, threads=solver.threads)
+    elif isinstance(form, UnlistedForm):
+        evaluator = None
     else:
         evaluator = Evaluator(form, threads=threads_that_pay(form, set_threads(config["threads"])))
 
     def evaluate() -> Record:
-        numbers = named(form.game, evaluator.best_responses(solver.average_strategy()))
+        numbers: Record = {}
+        if evaluator is not None:
+            numbers = named(form.game, evaluator.best_responses(solver.average_strategy()))
         touched = getattr(solver, "nodes_touched", None)
         if touched is not None:
             numbers["nodes_touched"] = touched
@@ -321,9 +331,9 @@ def _run(
         iterations=solver.iteration,
         seconds=last["seconds"],
         seed=config["seed"],
-        value=last["value"],
-        nash_conv=last["nash_conv"],
-        exploitability=last["exploitability"],
+        value=last.get("value", math.nan),
+        nash_conv=last.get("nash_conv", math.nan),
+        exploitability=last.get("exploitability", math.nan),
         nash_conv_mbb=last.get("nash_conv_mbb"),
         history=history,
         threads=solver.threads,
@@ -353,9 +363,13 @@ def open_policy(path: str | Path) -> Policy | BoardPolicy:
         return load_policy(directory.policy_path)
     config = directory.config
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
-    if config["engine"] in ("auto", "boards") and has_board_form(game := load_game(config["game"])):
+    game = load_game(config["game"])
+    unlisted = find_recipe(config["algorithm"]).unlists(game, config["engine"])
+    if not unlisted and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)
     solver, origin["iterations"] = _restored(directory)
+    if isinstance(solver.form, BoardForm):
+        return BoardPolicy(form=solver.form, strategy=solver.average_strategy(), origin=origin)
     return policy_from_strategies(_listed(solver.form), solver.average_strategy(), origin)
 
 
@@ -367,7 +381,7 @@ def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, An
     return BoardPolicy(form=form, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})
 
 
-def _listed(form: SequenceForm | LargeForm | BoardForm) -> SequenceForm:
+def _listed(form: SequenceForm | LargeForm | BoardForm | UnlistedForm) -> SequenceForm:
     if not isinstance(form, SequenceForm):
         raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
     return form

@@ -74,7 +74,7 @@ class CardNetwork(nn.Module):
         self.head = nn.Linear(width, outputs)
 
     def card_vectors(self) -> Tensor:
-        """Return, deal by deal, what each card adds to the first card layer; a row of zeros, for no card, at the end."""
+        """Return, deal by deal, what each card adds to the first card layer, and at the end zeros, for no card."""
         deals, ranks, width = self.rank.shape
         suits = self.suit.shape[1]
         embeddings = self.card.view(deals, ranks, suits, width) + self.rank[:, :, None] + self.suit[:, None]

@@ -1,5 +1,6 @@
 """A network with all that it takes to fit, read, save and restore it: rows, inputs, optimiser, random streams."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import (
     Architecture,
     Inputs,
+    Network,
     inputs_of,
     make_network,
     num_parameters,
@@ -162,6 +164,13 @@ class TrainedNetwork:
         """Take parameters from one vector; the optimiser stays as it is."""
         with torch.no_grad():
             torch.nn.utils.vector_to_parameters(torch.from_numpy(flat).to(self.device), self.network.parameters())
+
+    def module_with(self, flat: Float) -> Network:
+        """Return a copy of the network with other parameters."""
+        module = copy.deepcopy(self.network)
+        with torch.no_grad():
+            torch.nn.utils.vector_to_parameters(torch.from_numpy(flat).to(self.device), module.parameters())
+        return module
 
     def state(self) -> State:
         """Return parameters and the optimiser's memory."""

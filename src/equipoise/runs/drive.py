@@ -194,7 +194,7 @@ def _progress(iteration: int, seconds: float, speed: float, stop: Stop, records:
         iterations_per_second=speed,
         seconds_left=seconds_left,
         fraction=None if seconds_left is None else seconds / max(seconds + seconds_left, 1e-9),
-        exploitability=records[-1]["exploitability"] if records else None,
+        exploitability=records[-1].get("exploitability") if records else None,
     )
 
 

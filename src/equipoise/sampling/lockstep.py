@@ -191,7 +191,7 @@ def advance(
     """Choose actions at all histories of a level, and write the next level; ``counts``: its size, nodes touched."""
     sign = 1.0 if traverser == 0 else -1.0
     end, touched = 0, level.node.size
-    buffer, columns = level.buffer, scores.shape[1]
+    buffer = level.buffer
     for at in range(level.node.size):
         node, traversal = level.node[at], level.traversal[at]
         who, count, first = nodes.player[node], U(nodes.num_children[node]), nodes.first_child[node]
@@ -349,7 +349,7 @@ class Lockstep:
             yield Rows(part.own.code, part.own.values), Rows(part.opponent.code, part.opponent.values)
 
     def parts(self, scores_of: ScoresOf, player: int, iteration: int) -> Iterator[Part]:
-        """Run a player's traversals, and yield what they find; parts are shared out over threads, and keep their order."""
+        """Run a player's traversals, and yield what they find; threads share parts, which keep their order."""
 
         def run(first: int) -> Part:
             deals = self.deal(player, iteration, first, min(self._part, self._batch - first))

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from equipoise.games.poker import PokerGame
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.sampling.lockstep import Lockstep, ScoresOf
+from equipoise.solvers.setup import UnlistedForm
 from equipoise.solvers.stored import StoreLoop
 from equipoise.stores.board_average import BoardAverage
 from equipoise.stores.memories import MemorySampler
@@ -90,13 +90,6 @@ class SummingRows:
         return regrets, visits
 
 
-class UnlistedForm:
-    """A game that is neither listed nor evaluated: it can be trained on and played, but not measured exactly."""
-
-    def __init__(self, game: PokerGame) -> None:
-        self.game = game
-
-
 class LockstepCFR(StoreLoop[FoundRows]):
     """Monte Carlo CFR whose sums are in stores, by code."""
 
@@ -133,4 +126,5 @@ class LockstepCFR(StoreLoop[FoundRows]):
     def average_strategy(self) -> BoardAverage:
         """Return the average strategy, as the form's evaluator takes it."""
         assert isinstance(self.form, BoardForm)
-        return BoardAverage(self.form, self.rows, (self.strategies.mixture(0), self.strategies.mixture(1)))
+        mixtures = self.strategies.mixture(0), self.strategies.mixture(1)
+        return BoardAverage(self.form, self.rows, mixtures, threads=self.threads)

@@ -79,11 +79,6 @@ class Unlisted:
         )
 
 
-def is_unlisted(setup: Setup) -> bool:
-    """Return whether a game is worked on by codes of infosets, because it has too many to list."""
-    return setup.engine == "auto" and too_large_to_list(setup.game)
-
-
 class Prepared:
     """A compiled game with all that neural solvers share."""
 
@@ -126,7 +121,7 @@ def make_double_neural(
     setup: Setup, parameters: Parameters, *, regrets: bool = True, strategies: bool = True
 ) -> StoredCFR | LockstepCFR:
     """Return Double Neural CFR, or with one of its two networks replaced by a table."""
-    if is_unlisted(setup):
+    if setup.engine == "auto" and too_large_to_list(setup.game):
         if not (regrets and strategies):
             raise EquipoiseError(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
         return _make_unlisted_double_neural(setup, parameters)
@@ -305,7 +300,7 @@ def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> S
     fallback = BEST if parameters["fallback"] == "best" else UNIFORM
     rule = LinearCFR() if parameters["weighted"] == "yes" else SAMPLED_RULES["cfr"]
     seeds = _seeds(setup)
-    if is_unlisted(setup):
+    if setup.engine == "auto" and too_large_to_list(setup.game):
         return _make_unlisted_deep_cfr(setup, parameters, config, None if snapshots else policy_config, rule, fallback)
     prepared = Prepared(setup, parameters["cards"])
     tables, infosets = prepared.tables, prepared.infosets

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from equipoise.errors import EquipoiseError, nearest
+from equipoise.games import Game
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
@@ -15,9 +16,9 @@ from equipoise.solvers.board_tables import STORAGES
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.solvers.setup import SAMPLED_RULES, Setup
+from equipoise.solvers.setup import SAMPLED_RULES, Setup, UnlistedForm, too_large_to_list
 from equipoise.trees.board_form import BoardForm, board_form, has_board_form
-from equipoise.trees.compile import compile_game
+from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.sequence_form import SequenceForm
 
 
@@ -28,7 +29,7 @@ class Solver(Protocol):
     threads: int  # in use: never more than pay
 
     @property
-    def form(self) -> SequenceForm | LargeForm | BoardForm:
+    def form(self) -> SequenceForm | LargeForm | BoardForm | UnlistedForm:
         """Return the compiled game."""
 
     def run(self, iterations: int) -> None:
@@ -57,6 +58,10 @@ class Recipe:
     unlisted: Mapping[str, object] = field(default_factory=dict)  # other defaults in games too large to list,
     unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # and in presets there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
+
+    def unlists(self, game: Game, engine: Engine) -> bool:
+        """Return whether a game is worked on by codes of infosets, because it has too many to list."""
+        return bool(self.unlisted) and engine == "auto" and too_large_to_list(game)
 
     def resolve(
         self, given: Mapping[str, object], preset: str | None = None, *, unlisted: bool = False

@@ -20,6 +20,13 @@ class Setup:
     device: str = "cpu"  # of networks
 
 
+@dataclass(frozen=True)
+class UnlistedForm:
+    """A game that is neither listed nor evaluated: networks can be trained on it, but not measured exactly."""
+
+    game: Game
+
+
 MOST_LISTED = 20_000_000  # infosets
 
 

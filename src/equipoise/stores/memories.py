@@ -11,7 +11,6 @@ A *memory* keeps rows (what a network sees of an infoset), values and the iterat
 A minibatch is summed by row before the network sees it: the same gradient, from as many rows as differ.
 """
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +24,7 @@ from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Examples, Fitting
 from equipoise.networks.infosets import Infosets
-from equipoise.networks.modules import Architecture
+from equipoise.networks.modules import Architecture, Network, read
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
@@ -114,7 +113,7 @@ def _draw_batch(
     weight: Float,
     target: FloatTable,
 ) -> int:
-    """Draw samples, sum them by row, and return the number of different rows. The hash table is empty before and after."""
+    """Draw samples, sum them by row, and return the number of different rows. The hash table is left empty."""
     wide = heads.shape[1] > FIRST_VALUE + target.shape[1]
     for number in range(chosen.size):  # all first, so that the look-ups below need not wait for one another
         chosen[number] = min(int(draw(dice, tape) * kept), kept - 1)
@@ -620,15 +619,15 @@ class RowSnapshots(SnapshotList):
 
     def mixture(self, player: int) -> Mixture:
         """Return the strategy of each snapshot, by codes."""
-        network = copy.deepcopy(self._regrets.memories[player].network)
+        network = self._regrets.memories[player].network
         return [
-            (weight, partial(self._strategy_at, network, flat))
+            (weight, partial(self._strategy_at, network, network.module_with(flat) if len(flat) else None))
             for weight, flat in zip(self.weights[player], self.parameters[player], strict=True)
         ]
 
-    def _strategy_at(self, network: TrainedNetwork, parameters: Float, codes: Int64) -> FloatTable:
-        legal = network.infosets.legal_at(codes)
-        if len(parameters) == 0:
+    def _strategy_at(self, network: TrainedNetwork, snapshot: Network | None, codes: Int64) -> FloatTable:
+        seen = network.infosets
+        legal = seen.legal_at(codes)
+        if snapshot is None:  # before the first fit
             return uniform(legal)
-        network.load_parameters(parameters)
-        return match_rows(network.read_at(codes), legal, self._fallback)
+        return match_rows(read(seen, snapshot, codes, network.device), legal, self._fallback)

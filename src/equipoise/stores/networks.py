@@ -192,7 +192,7 @@ class NetworkRegrets(RegretNetworks):
 
 
 class RowRegretNetworks(RegretNetworks):
-    """Regrets of a game too large to list. Anchors are infosets that the last iterations met, as many as are met now."""
+    """Regrets of a game too large to list. Anchors are infosets that the last iterations met, as many as now."""
 
     def __init__(self, rows: PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device) -> None:
         super().__init__(rows, config, rule, seed=seed, device=device)

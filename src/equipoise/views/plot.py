@@ -19,7 +19,7 @@ def plot_convergence(
 ) -> None:
     """Draw the runs' exploitability and write the picture to ``path`` (its ending gives the format)."""
     curves = {
-        label: [[(record[by], record["exploitability"]) for record in history if record["exploitability"] > 0]]
+        label: [[(record[by], record["exploitability"]) for record in history if record.get("exploitability", 0) > 0]]
         for label, history in histories.items()
     }
     plot_sweep(curves, path, x_label=by, y_label=f"exploitability = nash_conv / 2 ({unit})")

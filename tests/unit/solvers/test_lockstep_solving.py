@@ -38,8 +38,15 @@ RECIPES = {
     "deep-cfr": {**SMALL, "fresh_steps": 150, "steps": 40, "policy_steps": 600, "rate": 5e-3},
     "sd-cfr": {**SMALL, "fresh_steps": 150, "steps": 40, "rate": 5e-3},
     "dncfr": {
-        "network": "mlp", "width": 32, "strategy_width": 24, "batch": 1500, "steps": 60, "rate": 4e-3,
-        "strategy_every": 5, "strategy_steps": 200, "strategy_rate": 4e-3,
+        "network": "mlp",
+        "width": 32,
+        "strategy_width": 24,
+        "batch": 1500,
+        "steps": 60,
+        "rate": 4e-3,
+        "strategy_every": 5,
+        "strategy_steps": 200,
+        "strategy_rate": 4e-3,
     },
 }
 
