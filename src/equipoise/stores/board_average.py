@@ -5,8 +5,6 @@ The behaviour of a mixture is the sum of weight x own reach x strategy, normalis
 decisions, so these are read, too.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from equipoise.networks.poker_rows import PokerRows
@@ -21,11 +19,10 @@ from equipoise.trees.treeplex import Float, Int64
 class BoardAverage:
     """The behaviour of two players' mixtures, in the order of a form's tables."""
 
-    def __init__(
-        self, form: BoardForm, rows: PokerRows, mixtures: tuple[Mixture, Mixture], *, threads: int = 1
-    ) -> None:
+    concurrent = True
+
+    def __init__(self, form: BoardForm, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> None:
         self._form = form
-        self._threads = threads
         self._rows = rows
         self._mixtures = mixtures
 
@@ -39,20 +36,12 @@ class BoardAverage:
         """Write the probabilities beside the boards from ``first`` to ``last`` (exclusive), board after board."""
         form = self._form
         entries, start = int(form.first_entries[2]), int(form.pairs.first_pair[first])
-
-        def write(board: int) -> None:
+        for board in range(first, last):
             own = slice(*form.pairs.first_pair[board : board + 2].tolist())
             hands = form.cards.hands[form.cards.pair_hand[own]]
             cards = np.concatenate([hands, np.tile(form.cards.boards[board], (len(hands), 1))], axis=1)
             table = out[entries * (own.start - start) : entries * (own.stop - start)].reshape(entries, len(hands))
             self._write(1, cards.astype(np.int8), form.first_entries, table)
-
-        if self._threads == 1:
-            for board in range(first, last):
-                write(board)
-            return
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(write, range(first, last)))
 
     def _write(self, betting_round: int, cards: Int8, first_entries: Int64, table: FloatTable) -> None:
         """Write the probabilities of a round for some hands; ``table[entry, hand]``."""
