@@ -21,16 +21,15 @@ from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
 from equipoise.runs.directory import Checkpoint, RunDirectory
 from equipoise.runs.drive import Preparation, Progress, Record, Stop, drive
-from equipoise.sampling.bucketed import BucketForm
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_tables import Table, TableStrategy
 from equipoise.solvers.recipes import Solver, find_recipe, threads_that_pay
-from equipoise.solvers.sampled import Form, SampledCFR
-from equipoise.solvers.setup import Setup
+from equipoise.solvers.sampled import SampledCFR
+from equipoise.solvers.setup import Form, Setup
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator
-from equipoise.trees.board_form import BoardForm, board_form, has_board_form
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
 
@@ -125,7 +124,9 @@ def solve(
     the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The strategy is evaluated
     after iteration ``first_evaluation``, then each time the iterations have grown by ``evaluation_growth``: 1 and 1.1
     by default, 10,000 and 2 in games so large that an evaluation takes half a minute, 10 and 1.25 on flop hold'em,
-    where it takes as long as two iterations, 100,000 and 2 for sampled algorithms there.
+    where it takes as long as two iterations, 100,000 and 2 for sampled algorithms there, and 10 and 2 for networks,
+    which are read at 90 million infosets. Larger hold'em games are not evaluated: value, nash_conv and exploitability
+    of their solutions are NaN.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
@@ -134,7 +135,8 @@ def solve(
         game = load_game(game)
     algorithm = algorithm or default_algorithm(game)
     recipe = find_recipe(algorithm)
-    resolved = recipe.resolve(parameters or {}, preset)
+    unlisted = recipe.unlists(game, engine)
+    resolved = recipe.resolve(parameters or {}, preset, unlisted=unlisted)
     until = _until(game, until, until_mbb)
     limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
     if all(limit is None for limit in limits.values()):
@@ -164,7 +166,7 @@ def solve(
     }
     solver = _make_solver(game, config, on_progress, on_complaint)
     _require_measurable(solver.form, stop)
-    growth, first = _evaluations(solver, recipe.evaluation_growth)
+    growth, first = (2.0, 10) if unlisted else _evaluations(solver, recipe.evaluation_growth)
     config["evaluation_growth"] = evaluation_growth or growth
     config["first_evaluation"] = first_evaluation or first
     if init_from is not None:
@@ -204,12 +206,12 @@ def _evaluations(solver: Solver, growth: float) -> tuple[float, int]:
 
 
 def _require_measurable(form: Form, stop: Stop) -> None:
-    if stop.until is not None and isinstance(form, BucketForm):
+    if stop.until is not None and isinstance(form, UnmeasuredForm):
         raise EquipoiseError(f"{_unmeasurable(form)}: give iterations or seconds in place of until")
 
 
-def _unmeasurable(form: BucketForm) -> str:
-    return f"{form.game.name} is too large for an exact best response, and so is a strategy in its buckets"
+def _unmeasurable(form: UnmeasuredForm) -> str:
+    return f"{form.game.name} is too large for an exact best response"
 
 
 def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
@@ -311,7 +313,7 @@ def _run(
         evaluator = LargeEvaluator(form)
     elif isinstance(form, BoardForm):
         evaluator = BoardEvaluator(form, threads=solver.threads)
-    elif isinstance(form, BucketForm):
+    elif isinstance(form, UnmeasuredForm):
         evaluator = None
     else:
         evaluator = Evaluator(form, threads=threads_that_pay(form, set_threads(config["threads"])))
@@ -387,8 +389,10 @@ def open_policy(path: str | Path) -> Policy | BoardPolicy:
         return load_policy(directory.policy_path)
     config = directory.config
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
-    full_width = "buckets" not in config["parameters"]
-    if full_width and config["engine"] in ("auto", "boards") and has_board_form(game := load_game(config["game"])):
+    game = load_game(config["game"])
+    unlisted = find_recipe(config["algorithm"]).unlists(game, config["engine"])
+    full_width = not unlisted and "buckets" not in config["parameters"]
+    if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)
     solver, origin["iterations"] = _restored(directory)
     if isinstance(solver.form, BoardForm):
@@ -405,7 +409,7 @@ def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, An
 
 
 def _listed(form: Form) -> SequenceForm:
-    if isinstance(form, BucketForm):
+    if isinstance(form, UnmeasuredForm):
         raise EquipoiseError(f"{_unmeasurable(form)}; its run can be resumed")
     if not isinstance(form, SequenceForm):
         raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")

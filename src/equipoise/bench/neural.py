@@ -42,6 +42,7 @@ from equipoise.bench.measure import one_core as pinned_to_one_core
 from equipoise.bench.peers import OPEN_SPIEL, import_peer, in_open_spiel
 from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
+from equipoise.games.poker import PokerGame
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
@@ -86,6 +87,9 @@ DOUBLE_LIMIT = 1.5  # seconds
 LSTM_WIDTH = 16
 LSTM_WARM_UP, LSTM_COUNTED = 5, 50
 LSTM_LIMIT = 12.0  # milliseconds
+HOLDEM = "flop_holdem"
+LOCKSTEP_WIDTH, LOCKSTEP_BATCH = 64, 10_000
+LOCKSTEP_UNIT, LOCKSTEP_LIMIT = MILLION_NODES_PER_SECOND, 1.0
 
 T = TypeVar("T")
 Strategy = Callable[[Any], Mapping[int, float]]
@@ -101,7 +105,8 @@ def neural(*, rounds: int = 5, report: Report) -> list[Row]:
         suite = _Suite(rounds=rounds, report=report, one_core=pinned, folder=Path())
         peer = OpenSpielDeepCFR(in_open_spiel(load_game(LEDUC)))
         level = suite.level(peer, {OPEN_SPIEL: 30.0})
-        return [suite.traversals(peer, {OPEN_SPIEL: 1000.0}), level, suite.double_neural(), suite.lstm()]
+        own = [suite.double_neural(), suite.lstm(), suite.lockstep()]
+        return [suite.traversals(peer, {OPEN_SPIEL: 1000.0}), level, *own]
 
 
 @contextmanager
@@ -414,6 +419,52 @@ class _Suite(Suite):
             unit=MILLISECONDS,
             samples={OURS: samples},
             limit=LSTM_LIMIT,
+            notes=(note,),
+            one_core=self.one_core,
+        )
+
+    def lockstep(self) -> Row:
+        """Measure traversals of a game that is not listed, which ask the network at every level."""
+        from equipoise.networks.holdem import CardsAndBets
+        from equipoise.networks.poker_rows import poker_rows
+        from equipoise.networks.trained import TrainedNetwork
+        from equipoise.regret.matching import BEST
+        from equipoise.sampling.lockstep import Lockstep
+        from equipoise.sampling.schemes import External
+        from equipoise.trees.betting_tree import betting_tree
+
+        torch = import_peer("torch")
+        work, unit = f"Deep CFR, {HOLDEM}, traversals in lockstep, network of width {LOCKSTEP_WIDTH}", LOCKSTEP_UNIT
+        game = load_game(HOLDEM)
+        assert isinstance(game, PokerGame)
+        rows = poker_rows(betting_tree(game), "ranks")
+        architecture = CardsAndBets(width=LOCKSTEP_WIDTH)
+        networks = [
+            TrainedNetwork(rows, (player,), architecture, head=1.0, seed=0, device=torch.device("cpu"))
+            for player in range(2)
+        ]
+        lockstep = Lockstep(rows.tree, rows.layout, External(), batch=LOCKSTEP_BATCH, fallback=BEST, seed=0)
+        iterations = count(1)
+
+        def call() -> None:
+            iteration = next(iterations)
+            for player in range(2):
+                for _ in lockstep.parts(lambda who, codes: networks[who].read_at(codes), player, iteration):
+                    pass
+
+        each_seconds(call, 1)
+        samples = []
+        for _ in range(self.rounds):
+            before = lockstep.nodes_touched
+            (seconds,) = each_seconds(call, 1)
+            samples.append(unit.value(lockstep.nodes_touched - before, seconds))
+        self.report(f"{work}: {readable(median(samples))} million nodes/s")
+        note = "nodes of the betting tree, ends and public deals included, at networks that are not trained"
+        return Row(
+            work=work,
+            unit=unit,
+            samples={OURS: tuple(samples)},
+            limit=LOCKSTEP_LIMIT,
             notes=(note,),
             one_core=self.one_core,
         )

@@ -42,7 +42,7 @@ CARD_BIT: npt.NDArray[np.uint64] = np.array(
 
 
 @inlined
-def hand_rank(bits: int, count: int) -> int:
+def hand_rank(bits: int | np.uint64, count: int) -> int:
     """Return the rank of the best five of ``count`` cards (5 to 7), given as the sum of their ``CARD_BIT``."""
     return _evaluate(np.uint64(bits), np.uint32(count))  # type: ignore[no-any-return]
 

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from equipoise.networks.holdem import CardInputs
 from equipoise.networks.modules import Inputs, Network, Prefixes
 
 Loss = Literal["squared", "positive", "cross_entropy"]
@@ -174,9 +175,11 @@ def _batches(examples: Drawn, size: int, generator: torch.Generator) -> Iterator
 
 
 def part(inputs: Inputs, rows: Tensor) -> Inputs:
-    """Return some rows of inputs. Of a trie, all prefixes stay: the rows that need them share them."""
+    """Return some rows of inputs. What rows share (prefixes of a trie, holdings, betting nodes) all stays."""
     if isinstance(inputs, Prefixes):
         return inputs._replace(last=inputs.last[rows])
+    if isinstance(inputs, CardInputs):
+        return inputs._replace(holding=inputs.holding[rows], node=inputs.node[rows])
     return inputs[rows]
 
 

@@ -71,7 +71,7 @@ class PokerGrammar:
         # Suits may be left out only where strength is a matter of ranks.
         self._by_rank = cards == "ranks" and game.strength is high_card_or_pair
         rules = game.betting
-        self._scale = float(rules.stack or max(self._most_spent()))
+        self.scale = float(rules.stack or max(self._most_spent()))
         self._states: dict[str, BettingState] = {"": rules.start()}
         self._kinds = len(self._deck.ranks) if self._by_rank else self._deck.size
         self._texts = list(self._deck.ranks) if self._by_rank else [self._deck.text((c,)) for c in range(self._kinds)]
@@ -154,7 +154,7 @@ class PokerGrammar:
             row[mine] = 1.0
             row[[kinds + card for card in open_cards]] = 1.0
             row[2 * kinds] = what == "fold"
-            row[2 * kinds + 1] = spent / self._scale
+            row[2 * kinds + 1] = spent / self.scale
             if what == "board":
                 row[[2 * kinds + 2 + card for card in open_cards]] = 1.0
             row[3 * kinds + 2] = actor == 1
@@ -184,9 +184,9 @@ class PokerGrammar:
             state = self._state(text)
             table[n, :4] = (
                 state.player,
-                state.spent[state.player] / self._scale,
-                state.spent[1 - state.player] / self._scale,
-                state.to_call() / self._scale,
+                state.spent[state.player] / self.scale,
+                state.spent[1 - state.player] / self.scale,
+                state.to_call() / self.scale,
             )
             table[n, 4 + state.round] = 1.0
             so_far, first_column = "", 4 + num_rounds
@@ -196,7 +196,7 @@ class PokerGrammar:
                     so_far += token
                     table[n, column] = 1.0 if token[0] == "r" else -1.0
                     if token[0] == "r":
-                        table[n, column + 1] = self._state(so_far).spent[actor] / self._scale
+                        table[n, column + 1] = self._state(so_far).spent[actor] / self.scale
                 first_column += 2 * longest[number]
         chosen_cards = [holdings[hand, board] for hand, board, _ in parts]
         chosen_betting = [bettings[betting] for _, _, betting in parts]

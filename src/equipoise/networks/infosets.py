@@ -9,28 +9,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.errors import EquipoiseError
 from equipoise.networks.grammars import Cards, Float32, Grammar, Step, grammar_of
+from equipoise.networks.rows import Bool, Holdings, Trie, Which
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
 
 MOST_ACTIONS = 64  # games with more action names than this have outputs by position instead
-
-
-class Trie(NamedTuple):
-    """All prefixes of some rows' steps, each once, by length: prefixes of a level have their parents in the one before.
-
-    ``parent`` counts from the start of the parent's level; ``last`` is the whole sequence of each row.
-    """
-
-    cells: Float32  # [prefixes, cell width]
-    parent: Int64  # [prefixes]
-    level_start: Int64  # [levels + 1]
-    last: Int64  # [rows]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +82,18 @@ class Infosets:
     def flat(self) -> Float32:
         """Return the rows as vectors, for feed-forward networks."""
         return self.grammar.flat(self.row_keys)
+
+    def legal_at(self, rows: Int64) -> Bool:
+        return self.legal[rows]
+
+    def vectors(self, rows: Which) -> Float32:
+        return self.flat[rows]
+
+    def prefixes(self, rows: Which) -> Trie:
+        return sub_trie(self.trie, np.arange(len(self.row_keys))[rows])
+
+    def holdings(self, rows: Which) -> Holdings:
+        raise EquipoiseError("network=cards is for hold'em games that are too large to list; give mlp or lstm here")
 
     @cached_property
     def trie(self) -> Trie:

@@ -1,4 +1,4 @@
-"""The networks: from rows (see `infosets`) to one number an action. Recurrent over observed steps, or feed-forward.
+"""The networks: from rows (see `rows`) to one number an action. Recurrent over observed steps, or feed-forward.
 
 Recurrent networks share prefixes: each distinct prefix of all sequences is one cell evaluation, level by level of the
 trie. The gradient is that of the plain recurrent network on every sequence; parameters are those of PyTorch's cells.
@@ -17,8 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from equipoise.networks.infosets import Infosets, Trie, sub_trie
-from equipoise.trees.treeplex import Float, Int64
+from equipoise.networks import holdem
+from equipoise.networks.holdem import CardInputs, CardNetwork, CardsAndBets, card_inputs
+from equipoise.networks.rows import SeenRows, Trie, Which
+from equipoise.trees.treeplex import Float
 
 Cell = Literal["lstm", "gru", "rnn"]
 Attention = Literal["none", "relu"]
@@ -35,7 +37,7 @@ class Prefixes(NamedTuple):
     last: Tensor
 
 
-Inputs = Tensor | Prefixes
+Inputs = Tensor | Prefixes | CardInputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,7 @@ class Recurrent:
     hidden: bool = True
 
 
-Architecture = FeedForward | Recurrent
+Architecture = FeedForward | Recurrent | CardsAndBets
 
 
 class ResidualNetwork(nn.Module):
@@ -184,16 +186,16 @@ class RecurrentNetwork(nn.Module):
         return torch.sigmoid(outward) * torch.tanh(memory), memory
 
 
-Network = ResidualNetwork | RecurrentNetwork
+Network = ResidualNetwork | RecurrentNetwork | CardNetwork
 
 
 def make_network(
-    infosets: Infosets,
+    seen: SeenRows,
     architecture: Architecture,
     generator: torch.Generator,
     *,
     head: float,
-    rows: slice = slice(None),
+    rows: Which = slice(None),
 ) -> Network:
     """Return a network of some of a game's rows with fresh parameters; ``head`` scales those of the output layer.
 
@@ -201,12 +203,16 @@ def make_network(
     networks underfit for most of their few steps. Recurrent cells start as PyTorch's.
     """
     network: Network
+    inputs: Inputs | None = None
     if isinstance(architecture, FeedForward):
-        network = ResidualNetwork(infosets.flat.shape[1], infosets.num_columns, architecture)
+        network = ResidualNetwork(seen.vectors(rows).shape[1], seen.num_columns, architecture)
+    elif isinstance(architecture, CardsAndBets):
+        held = seen.holdings(rows)
+        sizes = len(held.deals), held.ranks, held.suits, held.bets.shape[1]
+        network = CardNetwork(*sizes, seen.num_columns, architecture)
     else:
-        network = RecurrentNetwork(infosets.trie.cells.shape[1], infosets.num_columns, architecture)
-    attends = isinstance(network, RecurrentNetwork) and network.attention is not None
-    inputs = inputs_of(infosets, network, rows, torch.device("cpu")) if attends else None
+        inputs = _prefixes(seen.prefixes(rows), torch.device("cpu"))
+        network = RecurrentNetwork(inputs.cells.shape[1], seen.num_columns, architecture)
     start_afresh(network, generator, inputs, head=head)
     return network
 
@@ -225,6 +231,16 @@ def start_afresh(network: Network, generator: torch.Generator, inputs: Inputs | 
                 share = head if number == len(layers) - 1 else 1.0
                 weight.copy_(drawn(weight.shape, share * math.sqrt(6.0 / weight.shape[0])))
             return
+        if isinstance(network, CardNetwork):
+            for name, parameter in network.named_parameters():
+                if name.endswith("bias"):
+                    parameter.zero_()
+                elif name.endswith("weight"):
+                    share = head if name.startswith("head") else 1.0
+                    parameter.copy_(drawn(parameter.shape, share * math.sqrt(6.0 / parameter.shape[1])))
+                else:  # embeddings: a card is the sum of three, and a set of cards the sum of its cards
+                    parameter.copy_(drawn(parameter.shape, 1.0))
+            return
         bound = 1.0 / math.sqrt(network.weight_hh.shape[1])
         for name, parameter in network.named_parameters():
             parameter.copy_(drawn(parameter.shape, bound * (head if name.startswith("head") else 1.0)))
@@ -238,12 +254,13 @@ def num_parameters(network: nn.Module) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def inputs_of(infosets: Infosets, network: Network, rows: Int64 | slice, device: torch.device) -> Inputs:
+def inputs_of(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Inputs:
     """Return what a network takes in for some rows."""
     if isinstance(network, ResidualNetwork):
-        return torch.from_numpy(infosets.flat[rows]).to(device)
-    everything = np.arange(len(infosets.row_keys))
-    return _prefixes(sub_trie(infosets.trie, everything[rows]), device)
+        return torch.from_numpy(seen.vectors(rows)).to(device)
+    if isinstance(network, CardNetwork):
+        return card_inputs(seen.holdings(rows), device)
+    return _prefixes(seen.prefixes(rows), device)
 
 
 def _prefixes(trie: Trie, device: torch.device) -> Prefixes:
@@ -261,11 +278,14 @@ def _prefixes(trie: Trie, device: torch.device) -> Prefixes:
 ROWS_AT_ONCE = 65536
 
 
-def read(infosets: Infosets, network: Network, rows: slice, device: torch.device) -> Float:
-    """Return the outputs of a range of rows, in parts that fit in memory."""
-    parts = []
+def read(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Float:
+    """Return the outputs of some rows, in parts that fit in memory."""
+    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    at_once = holdem.ROWS_AT_ONCE if isinstance(network, CardNetwork) else ROWS_AT_ONCE
+    parts = [np.zeros((0, seen.num_columns))]
     with torch.inference_mode():
-        for first in range(rows.start, rows.stop, ROWS_AT_ONCE):
-            part = slice(first, min(first + ROWS_AT_ONCE, rows.stop))
-            parts.append(network(inputs_of(infosets, network, part, device)).cpu().double().numpy())
+        for first in range(0, count, at_once):
+            last = min(first + at_once, count)
+            part = slice(rows.start + first, rows.start + last) if isinstance(rows, slice) else rows[first:last]
+            parts.append(network(inputs_of(seen, network, part, device)).cpu().double().numpy())
     return np.concatenate(parts)

@@ -1,5 +1,6 @@
 """A network with all that it takes to fit, read, save and restore it: rows, inputs, optimiser, random streams."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import (
     Architecture,
     Inputs,
+    Network,
     inputs_of,
     make_network,
     num_parameters,
     read,
     start_afresh,
 )
+from equipoise.networks.poker_rows import PokerRows
 from equipoise.trees.treeplex import Float, Int64
 
 State = dict[str, np.ndarray]
@@ -24,11 +27,11 @@ MOST_ROWS_A_STEP = 8192
 
 
 class TrainedNetwork:
-    """A network of one player's rows, or of both players'."""
+    """A network of one player's rows, or of both players'. Rows that are listed have their inputs made once."""
 
     def __init__(
         self,
-        infosets: Infosets,
+        infosets: Infosets | PokerRows,
         players: tuple[int, ...],
         architecture: Architecture,
         *,
@@ -38,14 +41,18 @@ class TrainedNetwork:
     ) -> None:
         self.infosets = infosets
         self.players = players
-        self.rows = slice(infosets.rows_of(players[0]).start, infosets.rows_of(players[-1]).stop)
-        self.legal = infosets.legal[self.rows]
+        own: slice | Int64
+        if isinstance(infosets, Infosets):
+            own = self.rows = slice(infosets.rows_of(players[0]).start, infosets.rows_of(players[-1]).stop)
+            self.legal = infosets.legal[self.rows]
+        else:
+            own = infosets.examples(players)
         self._head = head
         self._seed = seed
         self.device = device
-        self.network = make_network(infosets, architecture, self.generator(0), head=head, rows=self.rows).to(device)
+        self.network = make_network(infosets, architecture, self.generator(0), head=head, rows=own).to(device)
         self._optimiser = make_optimiser(self.network)
-        self._inputs = inputs_of(infosets, self.network, self.rows, device)
+        self._inputs = inputs_of(infosets, self.network, own, device)  # of all rows, or of examples
         self.fitted: Fitted | None = None
 
     @property
@@ -69,6 +76,16 @@ class TrainedNetwork:
         if isinstance(self._inputs, torch.Tensor):
             return self._inputs.index_select(0, torch.from_numpy(places).to(self.device))
         return inputs_of(self.infosets, self.network, places + self.rows.start, self.device)
+
+    def inputs_at(self, rows: Int64) -> Inputs:
+        """Return the inputs of some rows, by number or code."""
+        if isinstance(self.infosets, Infosets):
+            return self.inputs(rows - self.rows.start)
+        return inputs_of(self.infosets, self.network, rows, self.device)
+
+    def read_at(self, rows: Int64) -> Float:
+        """Return the outputs of some rows, by number or code."""
+        return read(self.infosets, self.network, rows, self.device)
 
     def tensor(self, numbers: npt.NDArray[Any]) -> torch.Tensor:
         """Return numbers as the network takes them."""
@@ -98,26 +115,39 @@ class TrainedNetwork:
         )
         return self.fitted
 
-    def fit_to(self, target: Float, weight: npt.NDArray[Any], fitting: Fitting, fit_number: int) -> Fitted:
+    def fit_to(
+        self,
+        target: Float,
+        weight: npt.NDArray[Any],
+        fitting: Fitting,
+        fit_number: int,
+        codes: Int64 | None = None,
+    ) -> Fitted:
         """Fit the network to targets of its rows; a row of weight zero is left out, a loss is a mean over rows.
 
+        Targets and weights are of all own rows or, where rows are too many to list, of those with the given codes.
         With more than MOST_ROWS_A_STEP rows, each step takes so many of them, drawn in proportion to their weight: the
         same loss in expectation.
         """
+
+        def inputs(places: Int64) -> Inputs:
+            if codes is not None:
+                return self.inputs_at(codes[places])
+            return self.inputs(None if len(places) == len(weight) else places)
+
         row_weight = weight.max(axis=1)
         used = np.flatnonzero(row_weight)
         whole = float(row_weight[used].sum())
         if len(used) <= MOST_ROWS_A_STEP:
-            inputs = self.inputs(None if len(used) == len(weight) else used)
             share = weight[used] / whole
-            return self.fit(Examples(inputs, self.tensor(target[used]), self.tensor(share)), fitting, fit_number)
+            return self.fit(Examples(inputs(used), self.tensor(target[used]), self.tensor(share)), fitting, fit_number)
         edges = np.cumsum(row_weight[used]) / whole
         generator = np.random.default_rng(self._words(fit_number))
 
         def draw() -> Examples:
             rows = used[np.minimum(np.searchsorted(edges, generator.random(MOST_ROWS_A_STEP)), len(used) - 1)]
             share = weight[rows] / row_weight[rows][:, None] / MOST_ROWS_A_STEP
-            return Examples(self.inputs(rows), self.tensor(target[rows]), self.tensor(share))
+            return Examples(inputs(rows), self.tensor(target[rows]), self.tensor(share))
 
         return self.fit(draw, fitting, fit_number)
 
@@ -134,6 +164,13 @@ class TrainedNetwork:
         """Take parameters from one vector; the optimiser stays as it is."""
         with torch.no_grad():
             torch.nn.utils.vector_to_parameters(torch.from_numpy(flat).to(self.device), self.network.parameters())
+
+    def module_with(self, flat: Float) -> Network:
+        """Return a copy of the network with other parameters."""
+        module = copy.deepcopy(self.network)
+        with torch.no_grad():
+            torch.nn.utils.vector_to_parameters(torch.from_numpy(flat).to(self.device), module.parameters())
+        return module
 
     def state(self) -> State:
         """Return parameters and the optimiser's memory."""

@@ -7,7 +7,6 @@ without a table of its size. In games with later rounds nothing can: there the s
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,17 +23,10 @@ from equipoise.memory import require
 from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.tree import BATCH_BYTES, FIRST, TABLE_BYTES, WIDTH, SampledGame, from_betting_tree
 from equipoise.trees.betting_tree import betting_tree
-from equipoise.trees.board_form import BoardForm, board_form, entries_before, has_board_form
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, entries_before, has_board_form
 from equipoise.trees.treeplex import Float, Int32, Int64
 
 MOST_ENTRIES = 2**31 - 1  # of a table: places are 32-bit numbers
-
-
-@dataclass(frozen=True, kw_only=True)
-class BucketForm:
-    """A game in buckets that is too large to be evaluated."""
-
-    game: Game
 
 
 def compile_buckets(
@@ -45,7 +37,7 @@ def compile_buckets(
     precision: str,
     on_progress: OnProgress,
     on_complaint: Callable[[str], None],
-) -> tuple[BoardForm | BucketForm, SampledGame, Buckets]:
+) -> tuple[BoardForm | UnmeasuredForm, SampledGame, Buckets]:
     """Return a hold'em game in the buckets that a text names; its form can be evaluated if it is a BoardForm."""
     deck = deck_of(game)  # says what is wrong with other games
     assert isinstance(game, PokerGame)
@@ -57,7 +49,7 @@ def compile_buckets(
     if entries > MOST_ENTRIES:
         raise EquipoiseError(f"{what} has more than {MOST_ENTRIES:,}; give fewer buckets")
     buckets = make_buckets(game, text, on_progress=on_progress, on_complaint=on_complaint)
-    form = board_form(game) if has_board_form(game) else BucketForm(game=game)
+    form = board_form(game) if has_board_form(game) else UnmeasuredForm(game)
     return form, from_betting_tree(betting_tree(game), buckets), buckets
 
 

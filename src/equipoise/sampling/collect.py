@@ -35,7 +35,7 @@ FloatTable = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 class Rows(NamedTuple):
     """Findings, one a row."""
 
-    row: Int32
+    row: Int32 | Int64  # numbers of listed rows, or codes
     values: FloatTable  # [rows, columns]
 
 
@@ -114,6 +114,8 @@ def _collect(
 
 class Collector:
     """Traversals of a game by a scheme; the findings come in parts, so that memory stays bounded."""
+
+    threads = 1
 
     def __init__(
         self,

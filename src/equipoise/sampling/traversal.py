@@ -221,6 +221,27 @@ def _append(
 
 
 @inlined
+def subset_inclusion(size: int, count: int | np.uint64) -> float:
+    """Return how likely an action is among ``size`` different ones of ``count``."""
+    return min(1.0, size / count)
+
+
+@inlined
+def in_subset(dice: UInt64, tape: Float, missing: int, left: int) -> bool:
+    """Return whether the next of ``left`` actions is walked, if ``missing`` more are to be: selection sampling.
+
+    All subsets are equally likely.
+    """
+    return missing > 0 and happens(dice, tape, missing / left)
+
+
+@inlined
+def child_weight(inclusion: float, probe: bool) -> float:
+    """Return what a walked action's value counts."""
+    return 1.0 if probe else 1.0 / inclusion  # (*)
+
+
+@inlined
 def descend(
     tree: SampledTree,
     deal_width: np.uint64,
@@ -296,15 +317,14 @@ def descend(
                     if kind_of_scheme == ONE:
                         inclusion, walked = chosen_probability, action == chosen
                     elif kind_of_scheme == SUBSET:
-                        # Selection sampling: all subsets are equally likely, so each action has inclusion k / count.
-                        inclusion = min(1.0, subset_size / count)
-                        walked = size > 0 and happens(dice, tape, size / left)
+                        inclusion = subset_inclusion(subset_size, count)
+                        walked = in_subset(dice, tape, size, left)
                         size -= walked
                         left -= 1
                     elif kind_of_scheme == EACH:
                         inclusion = table[2 * stage + kind, hand, nodes[child * NODE_WIDTH + LABEL]]
                         walked = happens(dice, tape, inclusion)
-                    weight = 1.0 if probe else 1.0 / inclusion  # (*)
+                    weight = child_weight(inclusion, probe)
                     if dealt and nodes[child * NODE_WIDTH + KIND] == CHANCE:
                         child = U(nodes[child * NODE_WIDTH + FIRST_CHILD])
                         unlisted += int(walked or probe)
@@ -380,20 +400,27 @@ def descend(
 
 
 @inlined
+def take_regrets(buffer: Float, start: np.uint64, count: np.uint64, sample_reach: float) -> float:
+    """Turn the values that follow a strategy in the buffer into sampled regrets; return the value of the decision."""
+    values = start + count
+    value = 0.0
+    for action in range(count):
+        value += buffer[start + action] * buffer[values + action]
+    over_reach = 1.0 / sample_reach  # (**)
+    for action in range(count):
+        buffer[values + action] = (buffer[values + action] - value) * over_reach
+    return value
+
+
+@inlined
 def back_up(ints: Int32, floats: Float, buffer: Float, position: np.uint64, role: int) -> None:
     """Hand the value of a visited node, whose descendants have had their turn, to where it came from."""
     here, numbers = position * INT_WIDTH, position * FLOAT_WIDTH
     value = floats[numbers + VALUE]
     if role == OWN:
         start, count = U(ints[here + START]), U(ints[here + ACTIONS])
-        values = start + count
-        value = 0.0
-        for action in range(count):
-            value += buffer[start + action] * buffer[values + action]
+        value = take_regrets(buffer, start, count, floats[numbers + SAMPLE_REACH])
         floats[numbers + VALUE] = value
-        over_reach = 1.0 / floats[numbers + SAMPLE_REACH]  # (**)
-        for action in range(count):
-            buffer[values + action] = (buffer[values + action] - value) * over_reach
     slot, parent = ints[here + SLOT], ints[here + PARENT]
     if slot >= 0:
         buffer[U(slot)] = floats[numbers + WEIGHT] * value

@@ -8,24 +8,75 @@ import torch
 
 from equipoise.errors import EquipoiseError
 from equipoise.games import TERMINAL
+from equipoise.games.poker import PokerGame
+from equipoise.memory import require
 from equipoise.networks.fitting import Fitting, Plateau
+from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.infosets import infosets_of
 from equipoise.networks.modules import Architecture, FeedForward, Recurrent
+from equipoise.networks.poker_rows import poker_rows
 from equipoise.regret.matching import BEST, UNIFORM
-from equipoise.regret.rules import LinearCFR
+from equipoise.regret.rules import LinearCFR, Rule
 from equipoise.sampling.collect import Collector
 from equipoise.sampling.gather import Gatherer
+from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_for_sampling
-from equipoise.solvers.setup import SAMPLED_RULES, Setup
+from equipoise.solvers.lockstep import LockstepCFR, RememberingRows, SummingRows
+from equipoise.solvers.setup import SAMPLED_RULES, Setup, too_large_to_list
 from equipoise.solvers.stored import StoredCFR, match_table
-from equipoise.stores.memories import MemoryConfig, MemoryRegrets, MemorySampler, MemoryStrategy, Snapshots
-from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
-from equipoise.stores.sums import RegretStore, StrategyStore, TableRegrets, TableStrategy
+from equipoise.stores.memories import (
+    MemoryConfig,
+    MemoryRegrets,
+    MemorySampler,
+    MemoryStrategy,
+    RowSnapshots,
+    Snapshots,
+    sample_bytes,
+)
+from equipoise.stores.networks import (
+    NetworkConfig,
+    NetworkRegrets,
+    NetworkStrategy,
+    RowRegretNetworks,
+    RowStrategyNetworks,
+)
+from equipoise.stores.sums import (
+    RegretStore,
+    RowStrategies,
+    StrategyAt,
+    StrategyStore,
+    TableRegrets,
+    TableStrategy,
+)
+from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.tables import TableMap
-from equipoise.trees.treeplex import Float
+from equipoise.trees.treeplex import Float, Int64
 
 Parameters = dict[str, Any]
+
+
+class Unlisted:
+    """A game too large to list, with all that neural solvers share."""
+
+    def __init__(self, setup: Setup, cards: Any) -> None:
+        assert isinstance(setup.game, PokerGame)
+        self.tree = betting_tree(setup.game)
+        self.rows = poker_rows(self.tree, cards)
+        self.device = _device(setup.device)
+        torch.set_num_threads(1)  # parts of a batch are shared out over threads, each with networks of its own pace
+
+    def lockstep(self, setup: Setup, scheme: External | Robust, *, batch: int, fallback: int) -> Lockstep:
+        """Return traversals in lockstep."""
+        return Lockstep(
+            self.tree,
+            self.rows.layout,
+            scheme,
+            batch=batch,
+            fallback=fallback,
+            seed=setup.seed,
+            threads=setup.threads,
+        )
 
 
 class Prepared:
@@ -54,9 +105,11 @@ def _device(name: str) -> torch.device:
 
 
 def architecture_of(network: str, width: int, layers: int) -> Architecture:
-    """Return an architecture by name: mlp, or a cell with or without attention, such as lstm+attention."""
+    """Return an architecture by name: mlp, cards, or a cell with or without attention, such as lstm+attention."""
     if network == "mlp":
         return FeedForward(width=width, layers=layers)
+    if network == "cards":
+        return CardsAndBets(width=width)
     cell, _, attention = network.partition("+")
     if attention:
         # As published: no hidden layer between the attended summary and the output.
@@ -66,35 +119,25 @@ def architecture_of(network: str, width: int, layers: int) -> Architecture:
 
 def make_double_neural(
     setup: Setup, parameters: Parameters, *, regrets: bool = True, strategies: bool = True
-) -> StoredCFR:
+) -> StoredCFR | LockstepCFR:
     """Return Double Neural CFR, or with one of its two networks replaced by a table."""
+    if setup.engine == "auto" and too_large_to_list(setup.game):
+        if not (regrets and strategies):
+            raise EquipoiseError(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
+        return _make_unlisted_double_neural(setup, parameters)
     prepared = Prepared(setup, parameters["cards"])
     tables, infosets = prepared.tables, prepared.infosets
     rule = SAMPLED_RULES[parameters["rule"]]
-    seeds = np.random.SeedSequence(setup.seed).generate_state(2, np.uint32)
+    seeds = _seeds(setup)
     regret_store: RegretStore = TableRegrets(tables.size, rule)
     if regrets:
-        config = NetworkConfig(
-            architecture=architecture_of(parameters["network"], parameters["width"], parameters["layers"]),
-            fitting=_regret_fitting(parameters),
-            shared=parameters["shared"] == "yes",
-            anchor=parameters["anchor"],
-            anchor_memory=parameters["anchor_memory"],
-            scale=parameters["scale"],
-        )
-        regret_store = NetworkRegrets(infosets, config, rule, seed=int(seeds[0]), device=prepared.device)
+        config = _regret_network(parameters)
+        regret_store = NetworkRegrets(infosets, config, rule, seed=seeds[0], device=prepared.device)
     strategy_store: StrategyStore = TableStrategy(tables.size, rule)
     if strategies:
-        config = NetworkConfig(
-            architecture=architecture_of(parameters["network"], parameters["strategy_width"], parameters["layers"]),
-            fitting=_strategy_fitting(parameters),
-            shared=parameters["shared"] == "yes",
-            anchor_memory=parameters["anchor_memory"],
-            kind=parameters["strategy_kind"],
-            every=parameters["strategy_every"],
-        )
+        config = _strategy_network(parameters)
         mass = _mass(prepared, parameters["averaging"])
-        strategy_store = NetworkStrategy(infosets, config, rule, mass, seed=int(seeds[1]), device=prepared.device)
+        strategy_store = NetworkStrategy(infosets, config, rule, mass, seed=seeds[1], device=prepared.device)
     gatherer = Gatherer(
         prepared.sampled,
         Robust(k=parameters["k"]),
@@ -112,6 +155,55 @@ def make_double_neural(
         updates=parameters["updates"],
         averaging=parameters["averaging"],
     )
+
+
+def _seeds(setup: Setup) -> list[int]:
+    """Return seeds of the regrets' networks and of the average's."""
+    return [int(word) for word in np.random.SeedSequence(setup.seed).generate_state(2, np.uint32)]
+
+
+def _regret_network(parameters: Parameters) -> NetworkConfig:
+    return NetworkConfig(
+        architecture=architecture_of(parameters["network"], parameters["width"], parameters["layers"]),
+        fitting=_regret_fitting(parameters),
+        shared=parameters["shared"] == "yes",
+        anchor=parameters["anchor"],
+        anchor_memory=parameters["anchor_memory"],
+        scale=parameters["scale"],
+    )
+
+
+def _strategy_network(parameters: Parameters) -> NetworkConfig:
+    return NetworkConfig(
+        architecture=architecture_of(parameters["network"], parameters["strategy_width"], parameters["layers"]),
+        fitting=_strategy_fitting(parameters),
+        shared=parameters["shared"] == "yes",
+        anchor_memory=parameters["anchor_memory"],
+        kind=parameters["strategy_kind"],
+        every=parameters["strategy_every"],
+    )
+
+
+def _make_unlisted_double_neural(setup: Setup, parameters: Parameters) -> LockstepCFR:
+    if parameters["averaging"] != "stochastic":
+        raise EquipoiseError(
+            f"averaging={parameters['averaging']} needs a list of infosets, and {setup.game.name} has too many; "
+            "give averaging=stochastic"
+        )
+    unlisted = Unlisted(setup, parameters["cards"])
+    rows, rule, seeds = unlisted.rows, SAMPLED_RULES[parameters["rule"]], _seeds(setup)
+    config = _regret_network(parameters)
+    regrets = RowRegretNetworks(rows, config, rule, seed=seeds[0], device=unlisted.device)
+    config = _strategy_network(parameters)
+
+    def mass(codes: Int64, strategy_at: StrategyAt) -> Float:
+        # Sampled visits count an infoset as often as chance leads to it.
+        return rows.own_reach_at(codes, strategy_at) * rows.chance_at(codes)
+
+    strategies = RowStrategyNetworks(rows, config, rule, mass, seed=seeds[1], device=unlisted.device)
+    batch = parameters["batch"]
+    lockstep = unlisted.lockstep(setup, Robust(k=parameters["k"]), batch=batch, fallback=UNIFORM)
+    return LockstepCFR(rows, SummingRows(lockstep, batch), regrets, strategies, updates=parameters["updates"])
 
 
 def _regret_fitting(parameters: Parameters) -> Fitting:
@@ -164,13 +256,9 @@ def _mass(prepared: Prepared, averaging: str) -> Callable[[Float], Float]:
     return lambda strategy: tables.own_reach(strategy) * chance
 
 
-def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> StoredCFR:
-    """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
-    prepared = Prepared(setup, parameters["cards"])
-    tables, infosets = prepared.tables, prepared.infosets
+def _memory_configs(parameters: Parameters) -> tuple[MemoryConfig, MemoryConfig]:
+    """Return the memories of regrets and of strategies."""
     aggregated = parameters["targets"] == "aggregated"
-    fallback = BEST if parameters["fallback"] == "best" else UNIFORM
-    seeds = np.random.SeedSequence(setup.seed).generate_state(2, np.uint32)
     architecture = architecture_of(parameters["network"], parameters["width"], parameters["layers"])
     common: dict[str, Any] = {
         "architecture": architecture,
@@ -195,9 +283,29 @@ def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> S
             clip_norm=parameters["clip_norm"],
         )
         config = MemoryConfig(**common, fitting=fitting, fresh_every=fresh_every, fresh_steps=parameters["fresh_steps"])
-    unit = largest_payoff(prepared.sampled)
-    regrets = MemoryRegrets(infosets, config, unit=unit, seed=int(seeds[0]), device=prepared.device)
+    policy_fitting = Fitting(
+        batch=parameters["minibatch"],
+        rate=5e-3,
+        final_share=0.0,
+        fall="linear",
+        slower_power=0.0,
+        loss="cross_entropy",
+    )
+    return config, MemoryConfig(**common, fitting=policy_fitting, fresh_steps=parameters.get("policy_steps", 1))
+
+
+def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> StoredCFR | LockstepCFR:
+    """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
+    config, policy_config = _memory_configs(parameters)
+    fallback = BEST if parameters["fallback"] == "best" else UNIFORM
     rule = LinearCFR() if parameters["weighted"] == "yes" else SAMPLED_RULES["cfr"]
+    seeds = _seeds(setup)
+    if setup.engine == "auto" and too_large_to_list(setup.game):
+        return _make_unlisted_deep_cfr(setup, parameters, config, None if snapshots else policy_config, rule, fallback)
+    prepared = Prepared(setup, parameters["cards"])
+    tables, infosets = prepared.tables, prepared.infosets
+    unit = largest_payoff(prepared.sampled)
+    regrets = MemoryRegrets(infosets, config, unit=unit, seed=seeds[0], device=prepared.device)
     policy: MemoryStrategy | None = None
     strategies: StrategyStore
     if snapshots:
@@ -209,16 +317,7 @@ def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> S
             most_bytes=parameters["snapshot_megabytes"] << 20,
         )
     else:
-        fitting = Fitting(
-            batch=parameters["minibatch"],
-            rate=5e-3,
-            final_share=0.0,
-            fall="linear",
-            slower_power=0.0,
-            loss="cross_entropy",
-        )
-        config = MemoryConfig(**common, fitting=fitting, fresh_steps=parameters["policy_steps"])
-        strategies = policy = MemoryStrategy(infosets, config, seed=int(seeds[1]), device=prepared.device)
+        strategies = policy = MemoryStrategy(infosets, policy_config, seed=seeds[1], device=prepared.device)
     collector = Collector(
         prepared.sampled,
         External(),
@@ -231,6 +330,36 @@ def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> S
     )
     sampler = MemorySampler(collector, regrets, policy)
     return StoredCFR(tables, sampler, regrets, strategies, averaging="stochastic", fallback=fallback)
+
+
+def _make_unlisted_deep_cfr(
+    setup: Setup,
+    parameters: Parameters,
+    config: MemoryConfig,
+    policy_config: MemoryConfig | None,
+    rule: Rule,
+    fallback: int,
+) -> LockstepCFR:
+    unlisted = Unlisted(setup, parameters["cards"])
+    rows, seeds = unlisted.rows, _seeds(setup)
+    memories = 2 if policy_config is None else 4
+    require(
+        memories * sample_bytes(rows.num_columns) * config.capacity,
+        what=f"{memories} memories of {config.capacity:,} samples",
+        instead="give a smaller capacity: --set capacity=N",
+    )
+    unit = unlisted.tree.largest_payoff
+    regrets = MemoryRegrets(rows, config, unit=unit, seed=seeds[0], device=unlisted.device)
+    policy: MemoryStrategy | None = None
+    strategies: RowStrategies
+    if policy_config is None:
+        most_bytes = parameters["snapshot_megabytes"] << 20
+        strategies = RowSnapshots(regrets, rule, fallback=fallback, most_bytes=most_bytes)
+    else:
+        strategies = policy = MemoryStrategy(rows, policy_config, seed=seeds[1], device=unlisted.device)
+    lockstep = unlisted.lockstep(setup, External(), batch=parameters["traversals"], fallback=fallback)
+    sampler = RememberingRows(MemorySampler(lockstep, regrets, policy))
+    return LockstepCFR(rows, sampler, regrets, strategies)
 
 
 def largest_payoff(game: SampledGame) -> float:

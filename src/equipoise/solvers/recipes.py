@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from equipoise.abstraction.buckets import NONE, Buckets, has_deck
 from equipoise.errors import EquipoiseError, nearest
+from equipoise.games import Game
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
-from equipoise.sampling.bucketed import BucketForm, compile_buckets
+from equipoise.sampling.bucketed import compile_buckets
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.sampling.tree import compile_for_sampling
@@ -17,9 +18,9 @@ from equipoise.solvers.board_tables import STORAGES
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.solvers.setup import SAMPLED_RULES, Setup
-from equipoise.trees.board_form import BoardForm, board_form, has_board_form
-from equipoise.trees.compile import compile_game
+from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup, too_large_to_list
+from equipoise.trees.board_form import board_form, has_board_form
+from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.sequence_form import SequenceForm
 
 
@@ -30,7 +31,7 @@ class Solver(Protocol):
     threads: int  # in use: never more than pay
 
     @property
-    def form(self) -> SequenceForm | LargeForm | BoardForm | BucketForm:
+    def form(self) -> Form:
         """Return the compiled game."""
 
     def run(self, iterations: int) -> None:
@@ -56,16 +57,25 @@ class Recipe:
     parameters: dict[str, object]
     make: Callable[[Setup, dict[str, Any]], Solver]
     presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # other defaults, by name
+    unlisted: Mapping[str, object] = field(default_factory=dict)  # other defaults in games too large to list,
+    unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # and in presets there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
 
-    def resolve(self, given: Mapping[str, object], preset: str | None = None) -> dict[str, object]:
+    def unlists(self, game: Game, engine: Engine) -> bool:
+        """Return whether a game is worked on by codes of infosets, because it has too many to list."""
+        return bool(self.unlisted) and engine == "auto" and too_large_to_list(game)
+
+    def resolve(
+        self, given: Mapping[str, object], preset: str | None = None, *, unlisted: bool = False
+    ) -> dict[str, object]:
         """Return all parameters with the given ones in place of defaults, or say which one is wrong."""
-        resolved = dict(self.parameters)
+        resolved = {**self.parameters, **(self.unlisted if unlisted else {})}
         if preset is not None:
             if preset not in self.presets:
                 has = f"it has {', '.join(self.presets)}" if self.presets else "it has none"
                 raise EquipoiseError(f"{self.name} has no preset '{preset}'; {has}")
             resolved.update(self.presets[preset])
+            resolved.update(self.unlisted_presets.get(preset, {}) if unlisted else {})
         for name, value in given.items():
             if name not in resolved:
                 has = f"; it has {', '.join(resolved)}" if resolved else "; it has none"
@@ -74,7 +84,7 @@ class Recipe:
         return resolved
 
 
-NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
+NETWORKS = ("mlp", "cards", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "updates": ("alternating", "simultaneous"),
     "averaging": ("stochastic", "own_reach", "exact"),
@@ -200,7 +210,7 @@ def _sampled(
     def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
         made: Scheme = scheme(probe=parameters["probe"] == "yes", **{key: parameters[key] for key in own})
         buffered = parameters["batch"] > 1 or parameters["updates"] != "alternating"
-        form: SequenceForm | LargeForm | BoardForm | BucketForm | None
+        form: Form | None
         buckets: Buckets | None = None
         if has_deck(setup.game) or parameters["buckets"] != NONE:
             form, sampled, buckets = compile_buckets(
@@ -332,6 +342,35 @@ _DEEP_AS_PUBLISHED: dict[str, dict[str, object]] = {
 }
 
 
+# Games too large to list (hold'em): infosets that differ by names of suits only are one (cards=ranks).
+_DEEP_UNLISTED: dict[str, object] = {
+    "traversals": 10_000,
+    "network": "cards",
+    "fresh_steps": 1000,
+    "steps": 200,
+    "rate": 2e-3,
+}
+_DEEP_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
+    # B19 section 5: 10,000 traversals, 4,000 steps of 10,000 samples, memories of 40 million.
+    "paper": {"traversals": 10_000, "network": "cards", "capacity": 40_000_000}
+}
+_DOUBLE_NEURAL_UNLISTED: dict[str, object] = {
+    "averaging": "stochastic",
+    "network": "cards",
+    "width": 64,
+    "strategy_width": 64,
+    "anchor_memory": 5,
+    "batch": 10_000,
+    "steps": 200,
+    "rate": 2e-3,
+    "strategy_every": 5,
+    "strategy_rate": 2e-3,
+}
+_DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
+    # What the paper does with a list of infosets cannot be done without one: its own reach, and regressed sums.
+    "paper": {"averaging": "stochastic", "strategy_kind": "average"}
+}
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -382,6 +421,8 @@ RECIPES: dict[str, Recipe] = {
             parameters=_DOUBLE_NEURAL,
             make=_neural("make_double_neural"),
             presets=_AS_PUBLISHED,
+            unlisted=_DOUBLE_NEURAL_UNLISTED,
+            unlisted_presets=_DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="rs-mccfr+-rsn",
@@ -404,6 +445,8 @@ RECIPES: dict[str, Recipe] = {
             parameters={**_DEEP, "policy_steps": 1000},
             make=_neural("make_deep_cfr", snapshots=False),
             presets=_DEEP_AS_PUBLISHED,
+            unlisted={**_DEEP_UNLISTED, "policy_steps": 2000},
+            unlisted_presets={"paper": {**_DEEP_UNLISTED_AS_PUBLISHED["paper"], "policy_steps": 4000}},
             evaluation_growth=1.5,
         ),
         Recipe(
@@ -413,6 +456,8 @@ RECIPES: dict[str, Recipe] = {
             parameters={**_DEEP, "snapshot_megabytes": 256},
             make=_neural("make_deep_cfr", snapshots=True),
             presets=_DEEP_AS_PUBLISHED,
+            unlisted=_DEEP_UNLISTED,
+            unlisted_presets=_DEEP_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="nfsp",

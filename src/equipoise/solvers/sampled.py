@@ -21,7 +21,7 @@ from equipoise.abstraction.buckets import Buckets
 from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
-from equipoise.sampling.bucketed import BucketForm, BucketStrategy
+from equipoise.sampling.bucketed import BucketStrategy
 from equipoise.sampling.dice import start_stream
 from equipoise.sampling.gather import GATHER, gather, shares
 from equipoise.sampling.large import LargeForm
@@ -38,12 +38,10 @@ from equipoise.sampling.traversal import (
     make_visits,
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
-from equipoise.trees.board_form import BoardForm
-from equipoise.trees.sequence_form import SequenceForm
+from equipoise.solvers.setup import Form
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
-
-Form = SequenceForm | LargeForm | BoardForm | BucketForm
 
 
 @inlined
@@ -285,7 +283,7 @@ class SampledCFR:
         if isinstance(self.form, BoardForm):
             assert self._buckets is not None
             return BucketStrategy(self.form, self._game, self._buckets, self.strategy_sum)
-        if isinstance(self.form, LargeForm | BucketForm):
+        if isinstance(self.form, LargeForm | UnmeasuredForm):
             return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
         return TableMap(self.form).to_form(self.strategy_sum)
 

@@ -4,8 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from equipoise.games import Game
+from equipoise.games.poker import PokerGame
+from equipoise.games.sizes import num_infosets
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, Rule
+from equipoise.sampling.large import LargeForm
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.compile import Engine
+from equipoise.trees.sequence_form import SequenceForm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +24,17 @@ class Setup:
     device: str = "cpu"  # of networks
     on_preparation: Callable[[str, float], None] = lambda what, share: None  # what is being made, and how much is
     on_complaint: Callable[[str], None] = lambda sentence: None
+
+
+# A game as evaluation sees it.
+Form = SequenceForm | LargeForm | BoardForm | UnmeasuredForm
+
+MOST_LISTED = 20_000_000  # infosets
+
+
+def too_large_to_list(game: Game) -> bool:
+    """Return whether a poker game has so many infosets that only codes of them can be worked with."""
+    return isinstance(game, PokerGame) and num_infosets(game) > MOST_LISTED
 
 
 SAMPLED_RULES: dict[str, Rule] = {

@@ -9,7 +9,7 @@ One iteration, for each player in turn or for both at once (DN19 Algorithm 1):
 With two tables this is `SampledCFR`: the same regrets bit for bit, and averages up to rounding.
 """
 
-from typing import Literal, Protocol
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -44,8 +44,82 @@ class Sampler(Protocol):
         """Run the traversals of some players in an iteration."""
 
 
-class StoredCFR:
-    """Monte Carlo CFR whose sums are in stores."""
+Taken = TypeVar("Taken", contravariant=True)
+Turn = TypeVar("Turn")  # what the traversals of a turn found
+
+
+class Absorbs(Protocol[Taken]):
+    """What the loop needs of a store."""
+
+    def absorb(self, found: Taken) -> None:
+        """Take in what a turn found."""
+
+    def state(self) -> State:
+        """Return all that the next iterations depend on."""
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state."""
+
+    def diagnostics(self) -> dict[str, float]:
+        """Return numbers about the last absorption, for the log."""
+
+
+class StoreLoop(Generic[Turn]):
+    """Monte Carlo CFR whose sums are in stores: the loop, wherever infosets are listed or not."""
+
+    def __init__(
+        self,
+        regrets: Absorbs[Turn],
+        strategies: Absorbs[Turn],
+        *,
+        updates: Literal["alternating", "simultaneous"],
+    ) -> None:
+        self._stores = regrets, strategies
+        self.iteration = 0
+        self._turns: tuple[tuple[int, ...], ...] = ((0,), (1,)) if updates == "alternating" else ((0, 1),)
+
+    def _found(self, players: tuple[int, ...]) -> Turn:
+        """Run the traversals of some players in this iteration, at the strategy that the regret store gives."""
+        raise NotImplementedError
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        raise NotImplementedError
+
+    def _set_nodes_touched(self, count: int) -> None:
+        raise NotImplementedError
+
+    def run(self, iterations: int) -> None:
+        """Run some iterations; where a long run is cut into calls makes no difference to its result."""
+        for _ in range(iterations):
+            self.iteration += 1
+            for players in self._turns:
+                found = self._found(players)
+                for store in self._stores:
+                    store.absorb(found)
+
+    def diagnostics(self) -> dict[str, float]:
+        """Return what the stores say of their last fits."""
+        regrets, strategies = self._stores
+        return {**regrets.diagnostics(), **strategies.diagnostics()}
+
+    def state(self) -> State:
+        """Return all that the next iterations depend on (random streams start from the iteration's number)."""
+        regrets, strategies = self._stores
+        stores = joined({"regret": regrets.state(), "strategy": strategies.state()})
+        return {**stores, "nodes_touched": np.array([float(self.nodes_touched)])}
+
+    def restore(self, iteration: int, state: State) -> None:
+        """Continue from a saved state, bit for bit."""
+        for name, store in zip(("regret", "strategy"), self._stores, strict=True):
+            store.restore(part_of(state, name))
+        self._set_nodes_touched(int(state["nodes_touched"][0]))
+        self.iteration = iteration
+
+
+class StoredCFR(StoreLoop[Found]):
+    """Monte Carlo CFR on listed infosets: stores are read for all of them once a turn."""
 
     def __init__(
         self,
@@ -58,42 +132,37 @@ class StoredCFR:
         averaging: Averaging = "exact",
         fallback: int = UNIFORM,
     ) -> None:
+        super().__init__(regrets, strategies, updates=updates)
         self.form = tables.form
         self.tables = tables
         self.regrets = regrets
         self.strategies = strategies
-        self.iteration = 0
         self.threads = sampler.threads
         self._sampler = sampler
         self._averaging = averaging
         self._fallback = fallback
-        self._turns: tuple[tuple[int, ...], ...] = ((0,), (1,)) if updates == "alternating" else ((0, 1),)
 
     @property
     def nodes_touched(self) -> int:
-        """Return how many nodes all traversals have visited."""
         return self._sampler.nodes_touched
 
-    def run(self, iterations: int) -> None:
-        """Run some iterations; where a long run is cut into calls makes no difference to its result."""
-        for _ in range(iterations):
-            self.iteration += 1
-            for players in self._turns:
-                scores = self.regrets.scores()
-                strategy = match_table(scores, self.tables.first, self._fallback)
-                sums = self._sampler.sample(scores, players, self.iteration)
-                found = Found(
-                    iteration=self.iteration,
-                    players=players,
-                    regret=sums.regret,
-                    observed=sums.observed,
-                    averaged=self._averaged(players),
-                    strategy=strategy,
-                    visits=sums.visits if self._averaging != "exact" else self._exact_visits(players, strategy),
-                    entries=(slice(0, self.tables.split), slice(self.tables.split, self.tables.size)),
-                )
-                self.regrets.absorb(found)
-                self.strategies.absorb(found)
+    def _set_nodes_touched(self, count: int) -> None:
+        self._sampler.nodes_touched = count
+
+    def _found(self, players: tuple[int, ...]) -> Found:
+        scores = self.regrets.scores()
+        strategy = match_table(scores, self.tables.first, self._fallback)
+        sums = self._sampler.sample(scores, players, self.iteration)
+        return Found(
+            iteration=self.iteration,
+            players=players,
+            regret=sums.regret,
+            observed=sums.observed,
+            averaged=self._averaged(players),
+            strategy=strategy,
+            visits=sums.visits if self._averaging != "exact" else self._exact_visits(players, strategy),
+            entries=(slice(0, self.tables.split), slice(self.tables.split, self.tables.size)),
+        )
 
     def _averaged(self, players: tuple[int, ...]) -> tuple[int, ...]:
         """Return whose strategies a turn averages: the opponent's, as it was when the traverser met it."""
@@ -124,19 +193,3 @@ class StoredCFR:
     def average_strategy(self) -> Pair:
         """Return the average strategy in the form's order."""
         return self.tables.to_form(self.strategies.average())
-
-    def diagnostics(self) -> dict[str, float]:
-        """Return what the stores say of their last fits."""
-        return {**self.regrets.diagnostics(), **self.strategies.diagnostics()}
-
-    def state(self) -> State:
-        """Return all that the next iterations depend on (random streams start from the iteration's number)."""
-        stores = joined({"regret": self.regrets.state(), "strategy": self.strategies.state()})
-        return {**stores, "nodes_touched": np.array([float(self.nodes_touched)])}
-
-    def restore(self, iteration: int, state: State) -> None:
-        """Continue from a saved state, bit for bit."""
-        self.regrets.restore(part_of(state, "regret"))
-        self.strategies.restore(part_of(state, "strategy"))
-        self._sampler.nodes_touched = int(state["nodes_touched"][0])
-        self.iteration = iteration

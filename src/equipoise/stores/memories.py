@@ -12,9 +12,10 @@ A *memory* keeps rows (what a network sees of an infoset), values and the iterat
 A minibatch is summed by row before the network sees it: the same gradient, from as many rows as differ.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,16 +25,18 @@ from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Examples, Fitting
 from equipoise.networks.infosets import Infosets
-from equipoise.networks.modules import Architecture
+from equipoise.networks.modules import Architecture, Network, read
+from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.sampling.collect import Collector, Rows
+from equipoise.sampling.collect import Rows
 from equipoise.sampling.dice import draw, start_stream
 from equipoise.sampling.gather import Sums
 from equipoise.sampling.tree import Int32Table
-from equipoise.stores.networks import fit_diagnostics, softmax
-from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of
-from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
+from equipoise.stores.networks import fit_diagnostics, softmax, uniform
+from equipoise.stores.sums import Diagnostics, Found, FoundRows, Mixture, State, joined, match_rows, part_of
+from equipoise.trees.distinct import EMPTY, find_slot, table_size
+from equipoise.trees.treeplex import Float, Int64, UInt64
 
 Kept = Literal["reservoir", "window", "aggregated"]
 
@@ -44,6 +47,7 @@ NO_WARM_START = (
 _NO_TAPE = np.zeros((0, 3))
 ROW, ITERATION, FIRST_VALUE = 0, 1, 2  # of a sample
 NOWHERE = -1  # the next sample of a fit that has drawn none yet
+HALF, LOWER = 32, (1 << 32) - 1  # a code of 64 bits is kept in two halves: the upper one comes after the values
 
 Float32 = npt.NDArray[np.float32]
 FloatTable = npt.NDArray[np.float64]
@@ -54,7 +58,7 @@ def _add_to_reservoir(
     heads: Int32Table,
     values: Float32,
     counts: Int64,
-    new_rows: Int32,
+    new_rows: Int64,
     new_values: FloatTable,
     iteration: int,
     windowed: bool,
@@ -65,7 +69,7 @@ def _add_to_reservoir(
     dice = np.zeros(2, np.uint64)
     # A stream of its own for each call: the count of samples so far tells calls apart.
     start_stream(dice, seed, iteration, 0, counts[1])
-    capacity = heads.shape[0]
+    capacity, wide = heads.shape[0], heads.shape[1] > FIRST_VALUE + new_values.shape[1]
     for sample in range(new_rows.size):
         place = counts[0]
         if counts[0] < capacity:
@@ -81,14 +85,16 @@ def _add_to_reservoir(
             place = min(int(draw(dice, tape) * (counts[1] + 1)), counts[1])
         counts[1] += 1
         if place < capacity:
-            heads[place, ROW], heads[place, ITERATION] = new_rows[sample], iteration
+            heads[place, ROW], heads[place, ITERATION] = np.int32(new_rows[sample]), iteration
+            if wide:
+                heads[place, heads.shape[1] - 1] = np.int32(new_rows[sample] >> HALF)
             for column in range(new_values.shape[1]):
                 values[place, FIRST_VALUE + column] = new_values[sample, column]
 
 
 @kernel
 def _add_to_sums(
-    weight_sum: Float, value_sum: Float, counts: Int64, new_rows: Int32, new_values: Float, weight: float
+    weight_sum: Float, value_sum: Float, counts: Int64, new_rows: Int64, new_values: Float, weight: float
 ) -> None:
     for sample in range(new_rows.size):
         weight_sum[new_rows[sample]] += weight
@@ -109,15 +115,18 @@ def _draw_batch(
     tape: Float,
     next_sample: Int64,
     chosen: UInt64,
-    place_of: Int64,
+    keys: Int64,
+    places: Int64,
+    slots: UInt64,
     drawn: Int64,
     weight: Float,
     target: FloatTable,
 ) -> int:
-    """Draw samples, sum them by row, and return the number of different rows.
+    """Draw samples, sum them by row, and return the number of different rows. The hash table is left empty.
 
     From a shuffled memory, a batch goes on where the last one of the fit ended.
     """
+    wide = heads.shape[1] > FIRST_VALUE + target.shape[1]
     if shuffled:
         sample = next_sample[0] if next_sample[0] >= 0 else min(int(draw(dice, tape) * kept), kept - 1)
         for number in range(chosen.size):
@@ -130,11 +139,14 @@ def _draw_batch(
     distinct = 0
     for number in range(chosen.size):
         sample = chosen[number]
-        row = heads[sample, ROW]
-        place = place_of[row]
-        if place < 0:
+        row = np.int64(heads[sample, ROW])
+        if wide:
+            row = (row & LOWER) | (np.int64(heads[sample, heads.shape[1] - 1]) << HALF)
+        slot = find_slot(keys, places, row)
+        place = places[slot]
+        if place == EMPTY:
             place = distinct
-            place_of[row] = place
+            keys[slot], places[slot], slots[place] = row, place, slot
             drawn[place] = row
             weight[place] = 0.0
             target[place] = 0.0
@@ -145,7 +157,7 @@ def _draw_batch(
         for column in range(target.shape[1]):
             target[place, column] += w * values[sample, FIRST_VALUE + column]
     for place in range(distinct):
-        place_of[drawn[place]] = -1
+        places[slots[place]] = EMPTY
         for column in range(target.shape[1]):
             target[place, column] /= weight[place]
     return distinct
@@ -157,22 +169,28 @@ def _start(dice: UInt64, seed: int, fit_number: int) -> None:
 
 
 class Memory:
-    """Samples, or their sums."""
+    """Samples, or their sums. Rows are numbers below ``num_rows``, or codes of 64 bits where that is None."""
 
-    def __init__(self, kind: Kept, capacity: int, num_rows: int, columns: int, *, weighted: bool, seed: int) -> None:
+    def __init__(
+        self, kind: Kept, capacity: int, num_rows: int | None, columns: int, *, weighted: bool, seed: int
+    ) -> None:
+        if kind == "aggregated" and num_rows is None:
+            raise EquipoiseError(
+                "targets=aggregated needs a list of infosets, and this game has too many: leave it out"
+            )
         self.kind = kind
         self._weighted = weighted
         self._seed = seed
         self._columns = columns
         size = 0 if kind == "aggregated" else capacity
         # A sample is one row of memory: its row and iteration as whole numbers, then its values.
-        self._heads = np.zeros((size, FIRST_VALUE + columns), np.int32)
+        self._heads = np.zeros((size, FIRST_VALUE + columns + (num_rows is None)), np.int32)
         self._values = self._heads.view(np.float32)
         self._counts = np.zeros(2, np.int64)
-        listed = num_rows if kind == "aggregated" else 0
+        listed = (num_rows or 0) if kind == "aggregated" else 0
         self._weight_sum = np.zeros(listed)
         self._value_sum = np.zeros((listed, columns))
-        self._place_of = np.full(num_rows, -1, np.int64)
+        self._keys = self._places = np.full(0, EMPTY)  # a hash table, made for the first batch
         self._dice = np.zeros(2, np.uint64)
         self._next_sample = np.full(1, NOWHERE)
 
@@ -183,13 +201,14 @@ class Memory:
 
     def add(self, new: Rows, iteration: int) -> None:
         """Take in samples of an iteration."""
+        rows = new.row.astype(np.int64)
         if self.kind == "aggregated":
             weight = float(iteration) if self._weighted else 1.0
-            _add_to_sums(self._weight_sum, self._value_sum, self._counts, new.row, new.values, weight)
+            _add_to_sums(self._weight_sum, self._value_sum, self._counts, rows, new.values, weight)
         else:
             windowed = self.kind == "window"
             common = (self._heads, self._values, self._counts)
-            _add_to_reservoir(*common, new.row, new.values, iteration, windowed, self._seed, _NO_TAPE)
+            _add_to_reservoir(*common, rows, new.values, iteration, windowed, self._seed, _NO_TAPE)
 
     def start_drawing(self, fit_number: int) -> None:
         """Begin the random stream of a fit."""
@@ -202,8 +221,9 @@ class Memory:
             rows = np.flatnonzero(self._weight_sum)
             weight = self._weight_sum[rows]
             return rows, weight / weight.mean(), self._value_sum[rows] / weight[:, None]
-        size = min(batch, len(self._place_of))
-        drawn, weight, target = np.empty(size, np.int64), np.empty(size), np.empty((size, self._columns))
+        if len(self._places) < table_size(batch):
+            self._keys, self._places = np.empty(table_size(batch), np.int64), np.full(table_size(batch), EMPTY)
+        drawn, weight, target = np.empty(batch, np.int64), np.empty(batch), np.empty((batch, self._columns))
         distinct = _draw_batch(
             self._heads,
             self._values,
@@ -215,7 +235,9 @@ class Memory:
             _NO_TAPE,
             self._next_sample,
             np.empty(batch, np.uint64),
-            self._place_of,
+            self._keys,
+            self._places,
+            np.empty(batch, np.uint64),
             drawn,
             weight,
             target,
@@ -238,6 +260,11 @@ class Memory:
         self._weight_sum, self._value_sum = state["weight_sum"].copy(), state["value_sum"].copy()
 
 
+def sample_bytes(columns: int) -> int:
+    """Return the bytes of a sample whose row is a code."""
+    return 4 * (FIRST_VALUE + columns + 1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryConfig:
     """A memory, the network that is fitted from it, and how."""
@@ -256,14 +283,21 @@ class FittedMemory:
     """A memory of one player's samples, and the network that is fitted from it."""
 
     def __init__(
-        self, infosets: Infosets, player: int, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
+        self,
+        infosets: Infosets | PokerRows,
+        player: int,
+        config: MemoryConfig,
+        *,
+        unit: float,
+        seed: int,
+        device: torch.device,
     ) -> None:
         self._config = config
         self._unit = unit  # what values are divided by
         self.memory = Memory(
             config.kind,
             config.capacity,
-            len(infosets.row_keys),
+            len(infosets.row_keys) if isinstance(infosets, Infosets) else None,
             infosets.num_columns,
             weighted=config.weighted,
             seed=4 * seed + player,
@@ -286,12 +320,11 @@ class FittedMemory:
 
         def draw() -> Examples:
             rows, weight, target = memory.draw(size, iteration)
-            places = rows - network.rows.start
             share = weight / (weight.sum() if aggregated else size)
             return Examples(
-                network.inputs(places),
+                network.inputs_at(rows),
                 network.tensor(target / self._unit),
-                network.tensor(share[:, None] * network.legal[places]),
+                network.tensor(share[:, None] * network.infosets.legal_at(rows)),
             )
 
         steps = config.fresh_steps if fresh else config.fitting.epochs
@@ -310,13 +343,27 @@ class FittedMemory:
         self.fits = int(state["fits"][0])
 
 
-class MemorySampler:
+Scores = TypeVar("Scores", contravariant=True)
+
+
+class Collecting(Protocol[Scores]):
+    """Traversals whose findings come one by one: at a table of scores, or at scores that are asked for by code."""
+
+    threads: int
+    nodes_touched: int
+
+    def collect(self, scores: Scores, player: int, iteration: int, /) -> Iterator[tuple[Rows, Rows]]:
+        """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
+
+
+class MemorySampler(Generic[Scores]):
     """Traversals whose findings go to memories: regrets to the traverser's, strategies to the opponent's."""
 
-    threads = 1
-
-    def __init__(self, collector: Collector, regrets: "MemoryRegrets", strategies: "MemoryStrategy | None") -> None:
+    def __init__(
+        self, collector: Collecting[Scores], regrets: "MemoryRegrets", strategies: "MemoryStrategy | None"
+    ) -> None:
         self._collector = collector
+        self.threads = collector.threads
         self._regrets = regrets
         self._strategies = strategies
 
@@ -329,7 +376,7 @@ class MemorySampler:
     def nodes_touched(self, count: int) -> None:
         self._collector.nodes_touched = count
 
-    def sample(self, scores: Float, players: tuple[int, ...], iteration: int) -> Sums:
+    def sample(self, scores: Scores, players: tuple[int, ...], iteration: int) -> Sums:
         """Run the traversals of some players; the sums are empty, for what was found is in the memories."""
         for player in players:
             for own, opponent in self._collector.collect(scores, player, iteration):
@@ -348,20 +395,25 @@ class MemoryRegrets:
     has_sums = False
 
     def __init__(
-        self, infosets: Infosets, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
+        self, infosets: Infosets | PokerRows, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
     ) -> None:
-        self._infosets = infosets
+        self._listed = infosets if isinstance(infosets, Infosets) else None
+        self._columns = infosets.num_columns
         self.memories = tuple(
             FittedMemory(infosets, player, config, unit=unit, seed=seed, device=device) for player in range(2)
         )
         # Before the first fit all actions are alike (B19 Algorithm 1, line 2); equal positive scores say so to every
         # fallback.
-        self._scores = np.ones(len(infosets.entry_row))
+        self._scores = np.ones(0 if self._listed is None else len(self._listed.entry_row))
+
+    def scores_at(self, player: int, codes: Int64) -> Float:
+        memory = self.memories[player]
+        return memory.network.read_at(codes) if memory.fits else np.ones((len(codes), self._columns))
 
     def scores(self) -> Float:
         return self._scores
 
-    def absorb(self, found: Found) -> None:
+    def absorb(self, found: Found | FoundRows) -> None:
         for player in found.players:
             self.memories[player].fit(found.iteration)
             self._read(player)
@@ -371,10 +423,12 @@ class MemoryRegrets:
 
     def entries_of(self, player: int) -> slice:
         """Return a player's part of a table."""
-        return self._infosets.entries_of(player)
+        return slice(0, 0) if self._listed is None else self._listed.entries_of(player)
 
     def _read(self, player: int) -> None:
-        infosets, network = self._infosets, self.memories[player].network
+        infosets, network = self._listed, self.memories[player].network
+        if infosets is None:  # scores are read where they are needed
+            return
         entries = infosets.entries_of(player)
         rows = infosets.entry_row[entries] - network.rows.start
         self._scores[entries] = network.read()[rows, infosets.entry_column[entries]]
@@ -414,31 +468,47 @@ class MemoryRegrets:
 class MemoryStrategy:
     """Deep CFR's average policy: a network for each player, fitted from the strategy memory when it is asked for."""
 
-    def __init__(self, infosets: Infosets, config: MemoryConfig, *, seed: int, device: torch.device) -> None:
-        self._infosets = infosets
+    def __init__(
+        self, infosets: Infosets | PokerRows, config: MemoryConfig, *, seed: int, device: torch.device
+    ) -> None:
+        self._rows = infosets
         self.memories = tuple(
             FittedMemory(infosets, player, config, unit=1.0, seed=seed, device=device) for player in range(2)
         )
         self._iteration = 0
         self._fitted_at = 0
-        self._table = np.ones(len(infosets.entry_row))
+        self._table = np.ones(len(infosets.entry_row) if isinstance(infosets, Infosets) else 0)
 
-    def absorb(self, found: Found) -> None:
+    def absorb(self, found: Found | FoundRows) -> None:
         self._iteration = found.iteration  # the samples are in the memories already
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
         raise EquipoiseError(NO_WARM_START)
 
     def average(self) -> Float:
-        """Fit the policy networks if anything has changed since they were, and return their strategies."""
-        if self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories):
+        """Return the policy networks' strategies."""
+        if self._fit_again() and isinstance(self._rows, Infosets):
+            outputs = np.concatenate([memory.network.read() for memory in self.memories])
+            self._table = self._rows.to_table(softmax(outputs, self._rows.legal))
+        return self._table
+
+    def mixture(self, player: int) -> Mixture:
+        """Return the policy network's strategy, or uniform play where there are no samples yet."""
+        self._fit_again()
+        network = self.memories[player].network
+        if self._fitted_at == 0:
+            return [(1.0, lambda codes: uniform(self._rows.legal_at(codes)))]
+        return [(1.0, lambda codes: softmax(network.read_at(codes), self._rows.legal_at(codes)))]
+
+    def _fit_again(self) -> bool:
+        """Fit the policy networks if anything has changed since they were; return whether it has."""
+        stale = self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories)
+        if stale:
             for memory in self.memories:
                 memory.fits = 0  # from scratch, and the same whenever it was asked for before
                 memory.fit(self._iteration)
             self._fitted_at = self._iteration
-            outputs = np.concatenate([memory.network.read() for memory in self.memories])
-            self._table = self._infosets.to_table(softmax(outputs, self._infosets.legal))
-        return self._table
+        return stale
 
     def state(self) -> State:
         return {
@@ -457,12 +527,65 @@ class MemoryStrategy:
         return {**fits, "strategy_parameters": parameters}
 
 
-class Snapshots:
+class SnapshotList:
+    """Every iteration's advantage networks, each with the weight of its iteration.
+
+    At most ``most_bytes`` of parameters are kept: when there are more, every second snapshot goes, and the one after it
+    takes over its weight, so early iterations are thinned and none is forgotten.
+    """
+
+    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, most_bytes: int) -> None:
+        self._regrets = regrets
+        self._rule = rule
+        sizes = [memory.network.num_parameters for memory in regrets.memories]
+        self.most = max(2, most_bytes // (4 * sum(sizes)))
+        self.parameters: list[list[Float]] = [[], []]  # an empty vector stands for the start: all actions alike
+        self.weights: list[list[float]] = [[], []]
+
+    def weight_of(self, iteration: int) -> float:
+        """Return the weight of an iteration's strategies."""
+        return float(coefficient_table(self._rule, iteration, 1)[0][6])
+
+    def keep(self, player: int, iteration: int) -> bool:
+        """Keep a player's network as it is; return whether others had to go."""
+        memory = self._regrets.memories[player]
+        self.parameters[player].append(memory.network.parameters() if memory.fits else np.zeros(0, np.float32))
+        self.weights[player].append(self.weight_of(iteration))
+        if len(self.weights[player]) <= self.most:
+            return False
+        weights, parameters = self.weights[player], self.parameters[player]
+        kept = range((len(weights) - 1) % 2, len(weights), 2)  # the last one is always among them
+        merged = [sum(weights[max(0, index - 1) : index + 1]) for index in kept]
+        self.weights[player], self.parameters[player] = merged, [parameters[index] for index in kept]
+        return True
+
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        raise EquipoiseError(NO_WARM_START)
+
+    def state(self) -> State:
+        arrays: State = {}
+        for player in range(2):
+            lengths = np.array([len(flat) for flat in self.parameters[player]], np.int64)
+            arrays[f"lengths{player}"] = lengths
+            arrays[f"parameters{player}"] = np.concatenate([np.zeros(0, np.float32), *self.parameters[player]])
+            arrays[f"weights{player}"] = np.array(self.weights[player])
+        return arrays
+
+    def restore(self, state: State) -> None:
+        for player in range(2):
+            ends = np.cumsum(state[f"lengths{player}"])
+            self.parameters[player] = np.split(state[f"parameters{player}"], ends[:-1]) if len(ends) else []
+            self.weights[player] = [float(weight) for weight in state[f"weights{player}"]]
+
+    def diagnostics(self) -> Diagnostics:
+        return {"snapshots": float(sum(len(each) for each in self.weights))}
+
+
+class Snapshots(SnapshotList):
     """Single Deep CFR: every iteration's advantage network is kept, and played with a weight of its iteration.
 
     What is played is a mixture of all, by reach and weight; its behaviour is the sum of weight x own reach x strategy,
-    kept up to date as iterations pass. At most ``most_bytes`` of parameters are kept: when there are more, every second
-    snapshot goes, and the one after it takes over its weight, so early iterations are thinned and none is forgotten.
+    kept up to date as iterations pass.
     """
 
     def __init__(
@@ -474,37 +597,21 @@ class Snapshots:
         *,
         most_bytes: int,
     ) -> None:
-        self._regrets = regrets
-        self._rule = rule
+        super().__init__(regrets, rule, most_bytes=most_bytes)
         self._strategy_of = strategy_of
         self._reach = reach
-        sizes = [memory.network.num_parameters for memory in regrets.memories]
-        self.most = max(2, most_bytes // (4 * sum(sizes)))
-        self.parameters: list[list[Float]] = [[], []]  # an empty vector stands for the start: all actions alike
-        self.weights: list[list[float]] = [[], []]
         self._sums = np.zeros(len(regrets.scores()))
 
     def absorb(self, found: Found) -> None:
-        weight = float(coefficient_table(self._rule, found.iteration, 1)[0][6])
-        reached = weight * self._reach(found.strategy) * found.strategy
+        reached = self.weight_of(found.iteration) * self._reach(found.strategy) * found.strategy
         for player in found.averaged:
-            memory = self._regrets.memories[player]
             # In a turn of the opponent this network is still the one that made the strategy.
-            self.parameters[player].append(memory.network.parameters() if memory.fits else np.zeros(0, np.float32))
-            self.weights[player].append(weight)
             entries = self._regrets.entries_of(player)
             self._sums[entries] += reached[entries]
-            if len(self.weights[player]) > self.most:
-                self._thin(player)
+            if self.keep(player, found.iteration):
+                self._add_up(player)
 
-    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
-        raise EquipoiseError(NO_WARM_START)
-
-    def _thin(self, player: int) -> None:
-        weights, parameters = self.weights[player], self.parameters[player]
-        kept = range((len(weights) - 1) % 2, len(weights), 2)  # the last one is always among them
-        merged = [sum(weights[max(0, index - 1) : index + 1]) for index in kept]
-        self.weights[player], self.parameters[player] = merged, [parameters[index] for index in kept]
+    def _add_up(self, player: int) -> None:
         entries = self._regrets.entries_of(player)
         self._sums[entries] = 0.0
         for weight, flat in zip(self.weights[player], self.parameters[player], strict=True):
@@ -515,20 +622,35 @@ class Snapshots:
         return self._sums
 
     def state(self) -> State:
-        arrays: State = {"sums": self._sums}
-        for player in range(2):
-            lengths = np.array([len(flat) for flat in self.parameters[player]], np.int64)
-            arrays[f"lengths{player}"] = lengths
-            arrays[f"parameters{player}"] = np.concatenate([np.zeros(0, np.float32), *self.parameters[player]])
-            arrays[f"weights{player}"] = np.array(self.weights[player])
-        return arrays
+        return {"sums": self._sums, **super().state()}
 
     def restore(self, state: State) -> None:
+        super().restore(state)
         self._sums = state["sums"].copy()
-        for player in range(2):
-            ends = np.cumsum(state[f"lengths{player}"])
-            self.parameters[player] = np.split(state[f"parameters{player}"], ends[:-1]) if len(ends) else []
-            self.weights[player] = [float(weight) for weight in state[f"weights{player}"]]
 
-    def diagnostics(self) -> Diagnostics:
-        return {"snapshots": float(sum(len(each) for each in self.weights))}
+
+class RowSnapshots(SnapshotList):
+    """Single Deep CFR in a game too large to list: what is played anywhere follows from the snapshots alone."""
+
+    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, fallback: int, most_bytes: int) -> None:
+        super().__init__(regrets, rule, most_bytes=most_bytes)
+        self._fallback = fallback
+
+    def absorb(self, found: FoundRows) -> None:
+        for player in found.averaged:
+            self.keep(player, found.iteration)
+
+    def mixture(self, player: int) -> Mixture:
+        """Return the strategy of each snapshot, by codes."""
+        network = self._regrets.memories[player].network
+        return [
+            (weight, partial(self._strategy_at, network, network.module_with(flat) if len(flat) else None))
+            for weight, flat in zip(self.weights[player], self.parameters[player], strict=True)
+        ]
+
+    def _strategy_at(self, network: TrainedNetwork, snapshot: Network | None, codes: Int64) -> FloatTable:
+        seen = network.infosets
+        legal = seen.legal_at(codes)
+        if snapshot is None:  # before the first fit
+            return uniform(legal)
+        return match_rows(read(seen, snapshot, codes, network.device), legal, self._fallback)

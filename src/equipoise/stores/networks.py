@@ -16,21 +16,38 @@ a target of that weight. Without anchors a fit moves them at will (DN20: "the lo
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Fitting
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
+from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.stores.sums import Diagnostics, Found, State, joined, part_of, update_all, weight_until
-from equipoise.trees.treeplex import Float
+from equipoise.stores.sums import (
+    Diagnostics,
+    Found,
+    FoundRows,
+    Mixture,
+    RowSums,
+    State,
+    StrategyAt,
+    joined,
+    part_of,
+    summed,
+    update_all,
+    weight_until,
+)
+from equipoise.trees.treeplex import Float, Int64
 
 Bool = npt.NDArray[np.bool_]
+FloatTable = npt.NDArray[np.float64]
 
 NEVER = -(10**9)
 
@@ -50,7 +67,7 @@ class NetworkConfig:
 
 
 def make_networks(
-    infosets: Infosets, config: NetworkConfig, *, seed: int, device: torch.device
+    infosets: Infosets | PokerRows, config: NetworkConfig, *, seed: int, device: torch.device
 ) -> tuple[TrainedNetwork, ...]:
     """Return a network for each player, or one for both. Predictions start at zero."""
     served: tuple[tuple[int, ...], ...] = ((0, 1),) if config.shared else ((0,), (1,))
@@ -59,21 +76,51 @@ def make_networks(
     )
 
 
-class NetworkRegrets:
-    """The RegretSumNetwork."""
+class RegretNetworks:
+    """The RegretSumNetwork: what it is fitted to, and in what unit, wherever its rows come from."""
+
+    def __init__(
+        self, infosets: Infosets | PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
+    ) -> None:
+        self._config = config
+        self._rule = rule
+        self.networks = make_networks(infosets, config, seed=seed, device=device)
+        self._scale = np.ones(len(self.networks))
+        self._drift = 0.0
+
+    def _target(self, outputs: Float, increment: Float, rule: Float) -> tuple[Float, Float]:
+        """Return predictions, and what they become by the rule (DN19 Eq. 7, 14)."""
+        before = np.maximum(outputs, rule[3])  # what was clipped is not negative
+        return before, update_all(before.ravel(), increment.ravel(), rule).reshape(before.shape)
+
+    def _choose_scale(self, number: int, targets: Float, iteration: int) -> None:
+        """Choose what predictions are divided by; a power of two, so that dividing loses nothing."""
+        if self._config.scale == "sqrt":  # DN19 Eq. 9: the network tracks R / sqrt(t); nothing is rescaled
+            self._scale[number] = np.sqrt(iteration)
+            return
+        size = _rms(targets)
+        if size > 0.0 and not 0.6 < size / self._scale[number] < 1.7:
+            new = 2.0 ** np.round(np.log2(size))
+            self.networks[number].network.scale_outputs(self._scale[number] / new)
+            self._scale[number] = new
+
+    def diagnostics(self) -> Diagnostics:
+        own = {"regret_drift": self._drift}
+        own["regret_parameters"] = sum(network.num_parameters for network in self.networks)
+        return {**fit_diagnostics("regret", self.networks), **own}
+
+
+class NetworkRegrets(RegretNetworks):
+    """Regrets of listed infosets, all of them read once a turn."""
 
     has_sums = True
 
     def __init__(
         self, infosets: Infosets, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
     ) -> None:
+        super().__init__(infosets, config, rule, seed=seed, device=device)
         self._infosets = infosets
-        self._config = config
-        self._rule = rule
-        self.networks = make_networks(infosets, config, seed=seed, device=device)
-        self._scale = np.ones(len(self.networks))
         self._last_seen = np.full(len(infosets.row_keys), NEVER, np.int64)
-        self._drift = 0.0
         self._observed_share = 0.0
         self._read()
 
@@ -109,10 +156,9 @@ class NetworkRegrets:
         self._drift = moved / size if size > 0.0 else 0.0
 
     def _fit(self, number: int, increment: Float, seen: Bool, updated: Bool, rule: Float, iteration: int) -> None:
-        """Fit one network to its own predictions, updated by the rule where infosets were seen (DN19 Eq. 7, 14)."""
+        """Fit one network to its own predictions, updated by the rule where infosets were seen."""
         network, config = self.networks[number], self._config
-        before = np.maximum(self._outputs[network.rows], rule[3])  # what was clipped is not negative
-        target = update_all(before.ravel(), increment.ravel(), rule).reshape(before.shape)
+        before, target = self._target(self._outputs[network.rows], increment, rule)
         target[~updated] = before[~updated]  # a shared network holds the other player's regrets too
         self._choose_scale(number, target[seen][network.legal[seen]], iteration)
         anchor = np.full(len(seen), config.anchor)
@@ -132,17 +178,6 @@ class NetworkRegrets:
             network.fit_to(target / self._scale[number], 1.0 * network.legal, cloning(self._config.fitting), 1)
         self._read()
 
-    def _choose_scale(self, number: int, targets: Float, iteration: int) -> None:
-        """Choose what predictions are divided by; a power of two, so that dividing loses nothing."""
-        if self._config.scale == "sqrt":  # DN19 Eq. 9: the network tracks R / sqrt(t); nothing is rescaled
-            self._scale[number] = np.sqrt(iteration)
-            return
-        size = _rms(targets)
-        if size > 0.0 and not 0.6 < size / self._scale[number] < 1.7:
-            new = 2.0 ** np.round(np.log2(size))
-            self.networks[number].network.scale_outputs(self._scale[number] / new)
-            self._scale[number] = new
-
     def state(self) -> State:
         return {**states_of(self.networks), "scale": self._scale, "last_seen": self._last_seen}
 
@@ -153,9 +188,68 @@ class NetworkRegrets:
         self._read()
 
     def diagnostics(self) -> Diagnostics:
-        own = {"regret_drift": self._drift, "observed_share": self._observed_share}
-        own["regret_parameters"] = sum(network.num_parameters for network in self.networks)
-        return {**fit_diagnostics("regret", self.networks), **own}
+        return {**super().diagnostics(), "observed_share": self._observed_share}
+
+
+class RowRegretNetworks(RegretNetworks):
+    """Regrets of a game too large to list. Anchors are infosets that the last iterations met, as many as now."""
+
+    def __init__(self, rows: PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device) -> None:
+        super().__init__(rows, config, rule, seed=seed, device=device)
+        self._rows = rows
+        self._seed = seed
+        self._met = [np.zeros(0, np.int64) for _ in self.networks]  # codes of the last iterations,
+        self._met_in = [np.zeros(0, np.int64) for _ in self.networks]  # and which met them
+
+    def scores_at(self, player: int, codes: Int64) -> Float:
+        number = 0 if self._config.shared else player
+        scores: Float = self._scale[number] * self.networks[number].read_at(codes)
+        return scores
+
+    def absorb(self, found: FoundRows) -> None:
+        rule = coefficient_table(self._rule, found.iteration, 1)[0]
+        for number, network in enumerate(self.networks):
+            sums = [found.regret[player] for player in network.players if player in found.players]
+            if sums:
+                code = np.concatenate([each.code for each in sums])
+                self._fit(number, code, np.concatenate([each.values for each in sums]), rule, found.iteration)
+
+    def _fit(self, number: int, seen: Int64, increment: Float, rule: Float, iteration: int) -> None:
+        network, config = self.networks[number], self._config
+        _, target = self._target(self._scale[number] * network.read_at(seen), increment, rule)
+        anchors = self._anchors(number, seen, iteration)
+        unmoved = np.maximum(self._scale[number] * network.read_at(anchors), rule[3])
+        legal = self._rows.legal_at(seen)
+        self._choose_scale(number, target[legal], iteration)
+        weight = np.concatenate([1.0 * legal, config.anchor * self._rows.legal_at(anchors)])
+        codes, targets = np.concatenate([seen, anchors]), np.concatenate([target, unmoved])
+        network.fit_to(targets / self._scale[number], weight, config.fitting, iteration, codes)
+        if len(anchors):
+            moved = np.maximum(self._scale[number] * network.read_at(anchors), rule[3]) - unmoved
+            self._drift = _rms(moved) / max(_rms(unmoved), 1e-30)
+        recent = self._met_in[number] > iteration - max(1, config.anchor_memory)
+        self._met[number] = np.concatenate([self._met[number][recent], seen])
+        self._met_in[number] = np.concatenate([self._met_in[number][recent], np.full(len(seen), iteration)])
+
+    def _anchors(self, number: int, seen: Int64, iteration: int) -> Int64:
+        """Return some codes that were met in the last iterations, and not in this one."""
+        if self._config.anchor == 0.0 or self._config.anchor_memory == 0:
+            return np.zeros(0, np.int64)
+        pool = np.setdiff1d(self._met[number], seen)
+        generator = np.random.default_rng([self._seed, number, iteration])
+        return pool if len(pool) <= len(seen) else generator.choice(pool, len(seen), replace=False)
+
+    def state(self) -> State:
+        own: State = {"scale": self._scale}
+        for number in range(len(self.networks)):
+            own[f"met{number}"], own[f"met_in{number}"] = self._met[number], self._met_in[number]
+        return {**states_of(self.networks), **own}
+
+    def restore(self, state: State) -> None:
+        restore_all(self.networks, state)
+        self._scale = state["scale"].copy()
+        for number in range(len(self.networks)):
+            self._met[number], self._met_in[number] = state[f"met{number}"].copy(), state[f"met_in{number}"].copy()
 
 
 def states_of(networks: Sequence[TrainedNetwork]) -> State:
@@ -192,8 +286,35 @@ def fit_diagnostics(name: str, networks: Sequence[TrainedNetwork]) -> Diagnostic
     }
 
 
-class NetworkStrategy:
-    """The AvgStrategyNetwork. ``reach`` gives, by entry, the mass of the entry's infoset under a strategy."""
+class StrategyNetworks:
+    """The AvgStrategyNetwork: when it is fitted, and the weight of what it stands for."""
+
+    def __init__(
+        self, infosets: Infosets | PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
+    ) -> None:
+        self._config = config
+        self._rule = rule
+        self.networks = make_networks(infosets, config, seed=seed, device=device)
+        self._weight = np.zeros((2, 2))  # of the iterations that the network stands for, and of those since; by player
+        self._drift = 0.0
+
+    def _add_weight(self, player: int, rule: Float) -> None:
+        self._weight[:, player] *= rule[5]
+        self._weight[1, player] += rule[6]
+
+    def _due(self, iteration: int, players: tuple[int, ...]) -> bool:
+        """Return whether the network is fitted after an iteration's turn of some players."""
+        every = self._config.every
+        early = iteration < every and iteration.bit_count() == 1  # 1, 2, 4, ...
+        return 1 in players and (early or iteration % every == 0)
+
+    def diagnostics(self) -> Diagnostics:
+        own = {"strategy_parameters": float(sum(network.num_parameters for network in self.networks))}
+        return {**fit_diagnostics("strategy", self.networks), "strategy_drift": self._drift, **own}
+
+
+class NetworkStrategy(StrategyNetworks):
+    """Averages of listed infosets. ``reach`` gives, by entry, the mass of the entry's infoset under a strategy."""
 
     def __init__(
         self,
@@ -205,14 +326,10 @@ class NetworkStrategy:
         seed: int,
         device: torch.device,
     ) -> None:
+        super().__init__(infosets, config, rule, seed=seed, device=device)
         self._infosets = infosets
-        self._config = config
-        self._rule = rule
         self._reach = reach
-        self.networks = make_networks(infosets, config, seed=seed, device=device)
         self._pending = np.zeros(len(infosets.entry_row))  # sums since the last fit
-        self._weight = np.zeros((2, 2))  # of the iterations that the network stands for, and of those since; by player
-        self._drift = 0.0
         self._read()
 
     def _read(self) -> None:
@@ -230,12 +347,8 @@ class NetworkStrategy:
         for player in found.averaged:
             own = found.entries[player]
             self._pending[own] = rule[5] * self._pending[own] + rule[6] * found.visits[own]
-            self._weight[:, player] *= rule[5]
-            self._weight[1, player] += rule[6]
-        complete = 1 in found.players
-        every = self._config.every
-        early = found.iteration < every and found.iteration.bit_count() == 1  # 1, 2, 4, ...
-        if complete and (early or found.iteration % every == 0):
+            self._add_weight(player, rule)
+        if self._due(found.iteration, found.players):
             self._fit(found.iteration, self._config.fitting)
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
@@ -281,9 +394,83 @@ class NetworkStrategy:
         self._weight = state["weight"].copy()
         self._read()
 
-    def diagnostics(self) -> Diagnostics:
-        own = {"strategy_parameters": float(sum(network.num_parameters for network in self.networks))}
-        return {**fit_diagnostics("strategy", self.networks), "strategy_drift": self._drift, **own}
+
+class RowStrategyNetworks(StrategyNetworks):
+    """Averages of a game too large to list, fitted on what was met since the last fit.
+
+    ``reach`` gives the mass of codes under a strategy that is asked for by code (see `PokerRows.mass_at`).
+    """
+
+    def __init__(
+        self,
+        rows: PokerRows,
+        config: NetworkConfig,
+        rule: Rule,
+        reach: Callable[[Int64, StrategyAt], Float],
+        *,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        if config.kind != "average":
+            raise EquipoiseError("strategy_kind=sum needs a list of infosets, and this game has too many: leave it out")
+        super().__init__(rows, config, rule, seed=seed, device=device)
+        self._rows = rows
+        self._reach = reach
+        nothing = RowSums(np.zeros(0, np.int64), np.zeros((0, rows.num_columns)))
+        self._pending = [nothing, nothing]  # by player: sums since the last fit
+
+    def _strategy_at(self, player: int, codes: Int64) -> FloatTable:
+        network = self.networks[0 if self._config.shared else player]
+        return softmax(network.read_at(codes), self._rows.legal_at(codes))
+
+    def mixture(self, player: int) -> Mixture:
+        """Return the network's strategy."""
+        return [(1.0, partial(self._strategy_at, player))]
+
+    def absorb(self, found: FoundRows) -> None:
+        rule = coefficient_table(self._rule, found.iteration, 1)[0]
+        for player in found.averaged:
+            kept, new = self._pending[player], found.visits[player]
+            values = np.concatenate([rule[5] * kept.values, rule[6] * new.values])
+            self._pending[player] = summed(np.concatenate([kept.code, new.code]), values)
+            self._add_weight(player, rule)
+        if self._due(found.iteration, found.players):
+            self._fit(found.iteration)
+
+    def _fit(self, iteration: int) -> None:
+        for network in self.networks:
+            sums = []
+            for player in network.players:
+                code, pending = self._pending[player]
+                before = self._strategy_at(player, code)
+                reach = self._reach(code, partial(self._strategy_at, player))
+                sums.append(self._weight[0, player] * reach[:, None] * before + pending)
+            codes = np.concatenate([self._pending[player].code for player in network.players])
+            if len(codes) == 0:
+                continue
+            total = np.concatenate(sums)
+            mass = total.sum(axis=1, keepdims=True)
+            weight = self._rows.legal_at(codes) * mass
+            network.fit_to(total / np.maximum(mass, 1e-300), weight, self._config.fitting, iteration, codes)
+        self._weight[0], self._weight[1] = self._weight.sum(axis=0), 0.0
+        self._pending = [RowSums(kept.code[:0], kept.values[:0]) for kept in self._pending]
+
+    def state(self) -> State:
+        own: State = {"weight": self._weight}
+        for player in range(2):
+            own[f"code{player}"], own[f"pending{player}"] = self._pending[player]
+        return {**states_of(self.networks), **own}
+
+    def restore(self, state: State) -> None:
+        restore_all(self.networks, state)
+        self._weight = state["weight"].copy()
+        self._pending = [RowSums(state[f"code{player}"], state[f"pending{player}"]) for player in range(2)]
+
+
+def uniform(legal: Bool) -> FloatTable:
+    """Return uniform play over legal actions."""
+    shares: FloatTable = legal / legal.sum(axis=1, keepdims=True)
+    return shares
 
 
 def softmax(outputs: Float, legal: Bool) -> Float:

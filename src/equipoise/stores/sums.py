@@ -1,14 +1,19 @@
 """What stores absorb, and the stores that are tables."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.compiled import kernel
+from equipoise.regret.matching import match_infoset
 from equipoise.regret.rules import Rule, coefficient_table, updated
+from equipoise.trees.distinct import distinct
 from equipoise.trees.treeplex import Float, Int64
 
 State = dict[str, np.ndarray]
+FloatTable = npt.NDArray[np.float64]
 Diagnostics = dict[str, float]
 
 
@@ -33,6 +38,26 @@ class Found(NamedTuple):
     strategy: Float  # [entries] the current strategy
     visits: Float  # [entries] what the average grows by: strategy x reach, sampled or exact
     entries: tuple[slice, slice]  # each player's part of a table
+
+
+class RowSums(NamedTuple):
+    """Sums by infoset of a game too large to list."""
+
+    code: Int64
+    values: FloatTable  # [codes, columns]
+
+
+class FoundRows(NamedTuple):
+    """What an iteration's traversals of some players found in a game too large to list.
+
+    Where findings are kept in memories, there are no sums.
+    """
+
+    iteration: int
+    players: tuple[int, ...]
+    averaged: tuple[int, ...]
+    regret: dict[int, RowSums]  # by player: increments
+    visits: dict[int, RowSums]  # by player: what the average grows by
 
 
 class RegretStore(Protocol):
@@ -79,6 +104,76 @@ class StrategyStore(Protocol):
 
     def diagnostics(self) -> Diagnostics:
         """Return numbers about the last absorption, for the log."""
+
+
+class RowRegrets(Protocol):
+    """Regrets by code, in a game too large to list."""
+
+    def scores_at(self, player: int, codes: Int64) -> Float:
+        """Return the regrets of a player's infosets by column, or numbers proportional to them in each."""
+
+    def absorb(self, found: FoundRows) -> None:
+        """Take in an iteration's increments."""
+
+    def state(self) -> State:
+        """Return all that the next iterations depend on."""
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state."""
+
+    def diagnostics(self) -> Diagnostics:
+        """Return numbers about the last absorption, for the log."""
+
+
+class RowStrategies(Protocol):
+    """Average strategies by code, in a game too large to list."""
+
+    def mixture(self, player: int) -> "Mixture":
+        """Return what is played: strategies with weights, one of them to be drawn before the game begins."""
+
+    def absorb(self, found: FoundRows) -> None:
+        """Take in an iteration's strategies."""
+
+    def state(self) -> State:
+        """Return all that the next iterations depend on."""
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state."""
+
+    def diagnostics(self) -> Diagnostics:
+        """Return numbers about the last absorption, for the log."""
+
+
+StrategyAt = Callable[[Int64], FloatTable]  # codes -> [codes, columns] probabilities
+Mixture = list[tuple[float, StrategyAt]]
+
+
+def summed(code: Int64, values: FloatTable) -> RowSums:
+    """Return values summed by code."""
+    codes, which = distinct(code)
+    columns = [np.bincount(which, weights=column, minlength=len(codes)) for column in values.T]
+    return RowSums(codes, np.stack(columns, axis=1).astype(np.float64))
+
+
+@kernel
+def match_rows(scores: FloatTable, legal: npt.NDArray[np.bool_], fallback: int) -> FloatTable:
+    """Return the strategies of regret matching by row and column; scores of illegal actions are not looked at."""
+    rows, columns = scores.shape
+    out = np.zeros((rows, columns))
+    own, strategy = np.empty(columns), np.empty(columns)
+    for row in range(rows):
+        count = 0
+        for column in range(columns):
+            if legal[row, column]:
+                own[count] = scores[row, column]
+                count += 1
+        match_infoset(own, np.uint64(0), np.uint64(count), fallback, strategy, np.uint64(0))
+        place = 0
+        for column in range(columns):
+            if legal[row, column]:
+                out[row, column] = strategy[place]
+                place += 1
+    return out
 
 
 def weight_until(rule: Rule, iteration: int) -> float:

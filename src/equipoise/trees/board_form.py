@@ -176,6 +176,13 @@ def entries_before(betting: Betting) -> Int64:
     return np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
 
 
+@dataclass(frozen=True)
+class UnmeasuredForm:
+    """A game that is too large for an exact best response: solvers work on it, but nothing measures them."""
+
+    game: Game
+
+
 def has_board_form(game: Game) -> bool:
     """Return whether a game is one for this form: two private cards, two rounds, one deal of board cards between."""
     return (

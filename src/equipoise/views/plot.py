@@ -22,7 +22,7 @@ def plot_convergence(
     if unmeasured:
         raise EquipoiseError(f"{unmeasured[0]} has no exploitability to draw: the game is too large for it")
     curves = {
-        label: [[(record[by], record["exploitability"]) for record in history if record["exploitability"] > 0]]
+        label: [[(record[by], record["exploitability"]) for record in history if record.get("exploitability", 0) > 0]]
         for label, history in histories.items()
     }
     plot_sweep(curves, path, x_label=by, y_label=f"exploitability = nash_conv / 2 ({unit})")

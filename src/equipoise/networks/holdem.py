@@ -1,0 +1,114 @@
+"""Deep CFR's network for hold'em (B19 section 5.1 and Appendix C): a branch for cards, one for bets, a trunk for both.
+
+Printed as one pass over rows of cards and bets. Rows are pairs of a holding and a betting node, and a batch has far
+fewer of either than of pairs, so here each part is computed once for what it depends on:
+
+1. The first card layer is linear in the embeddings, so that each card has a vector of its own (embeddings through the
+   layer), made once; a holding's is their sum. Two more card layers, once for each holding.
+2. Two bet layers, once for each betting node.
+3. The first layer of the trunk is linear in the two branches: its two halves once for each holding and node, and their
+   sum, as well as the two layers after it, for each row.
+
+Outputs and gradients are those of the plain network, up to rounding. Skip connections are those of the printed source:
+in the bets' second layer and in the trunk's second and third.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from equipoise.networks.rows import Holdings
+
+ROWS_AT_ONCE = 4096  # when rows are read: what a layer makes of them then stays in the cache
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardsAndBets:
+    """Deep CFR's hold'em network, with ``width`` numbers in each layer."""
+
+    width: int = 64
+
+
+class CardInputs(NamedTuple):
+    """Holdings and bets as tensors."""
+
+    cards: Tensor  # [holdings, cards] rows of the card vectors of all deals; the last row is no card
+    bets: Tensor  # [nodes, 2 x positions] sizes, then whether there was a bet
+    holding: Tensor  # [rows]
+    node: Tensor  # [rows]
+
+
+def card_inputs(seen: Holdings, device: torch.device) -> CardInputs:
+    """Return what the network takes in."""
+    deck = seen.ranks * seen.suits
+    offset = np.repeat(deck * np.arange(len(seen.deals)), seen.deals)
+    places = np.where(seen.cards >= 0, seen.cards + offset, deck * len(seen.deals))
+    bets = np.concatenate([np.maximum(seen.bets, 0.0), (seen.bets >= 0.0).astype(np.float32)], axis=1)
+    return CardInputs(*(torch.from_numpy(each).to(device) for each in (places, bets, seen.holding, seen.node)))
+
+
+class CardNetwork(nn.Module):
+    """B19 Appendix C."""
+
+    def __init__(
+        self, deals: int, ranks: int, suits: int, positions: int, outputs: int, architecture: CardsAndBets
+    ) -> None:
+        super().__init__()
+        width = architecture.width
+        self.rank = nn.Parameter(torch.empty(deals, ranks, width))
+        self.suit = nn.Parameter(torch.empty(deals, suits, width))
+        self.card = nn.Parameter(torch.empty(deals, ranks * suits, width))
+        self.card1 = nn.Linear(deals * width, width)
+        self.card2 = nn.Linear(width, width)
+        self.card3 = nn.Linear(width, width)
+        self.bet1 = nn.Linear(2 * positions, width)
+        self.bet2 = nn.Linear(width, width)
+        self.trunk1 = nn.Linear(2 * width, width)
+        self.trunk2 = nn.Linear(width, width)
+        self.trunk3 = nn.Linear(width, width)
+        self.head = nn.Linear(width, outputs)
+
+    def card_vectors(self) -> Tensor:
+        """Return, deal by deal, what each card adds to the first card layer, and at the end zeros, for no card."""
+        deals, ranks, width = self.rank.shape
+        suits = self.suit.shape[1]
+        embeddings = self.card.view(deals, ranks, suits, width) + self.rank[:, :, None] + self.suit[:, None]
+        layer = self.card1.weight.view(width, deals, width).permute(1, 2, 0)  # [deals, embedding, width]
+        vectors = torch.bmm(embeddings.view(deals, ranks * suits, width), layer).view(-1, width)
+        return torch.cat([vectors, vectors.new_zeros(1, width)])
+
+    def forward(self, inputs: CardInputs) -> Tensor:
+        """Return the outputs of rows."""
+        width = self.card1.bias.shape[0]
+        added = functional.embedding_bag(inputs.cards, self.card_vectors(), mode="sum")
+        x = torch.relu(added + self.card1.bias)
+        x = torch.relu(self.card2(x))
+        x = torch.relu(self.card3(x))
+        y = torch.relu(self.bet1(inputs.bets))
+        y = torch.relu(self.bet2(y) + y)
+        of_cards = torch.mm(x, self.trunk1.weight[:, :width].t())
+        of_bets = torch.addmm(self.trunk1.bias, y, self.trunk1.weight[:, width:].t())
+        # In place from here on: passing over all rows costs as much as the arithmetic.
+        z = of_cards.index_select(0, inputs.holding).add_(of_bets.index_select(0, inputs.node)).relu_()
+        for layer in (self.trunk2, self.trunk3):
+            z = torch.addmm(layer.bias, z, layer.weight.t()).add_(z).relu_()
+        z = functional.layer_norm(z, (width,))  # to mean zero and variance one
+        out: Tensor = self.head(z)
+        return out
+
+    def backpropagate(self, inputs: CardInputs, gradient_of: Callable[[Tensor], Tensor]) -> None:
+        """Write the parameters' gradient, given that of the loss with respect to the outputs."""
+        self.zero_grad(set_to_none=True)
+        outputs = self(inputs)
+        outputs.backward(gradient_of(outputs.detach()))
+
+    def scale_outputs(self, factor: float) -> None:
+        """Multiply all outputs, by the output layer."""
+        with torch.no_grad():
+            self.head.weight.mul_(factor)
+            self.head.bias.mul_(factor)

@@ -1,0 +1,56 @@
+"""What a network sees of rows, whether rows are numbers of listed infosets or codes of infosets too many to list."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.networks.grammars import Float32
+from equipoise.trees.treeplex import Int64
+
+Bool = npt.NDArray[np.bool_]
+Which = Int64 | slice
+
+
+class Trie(NamedTuple):
+    """All prefixes of some rows' steps, each once, by length: prefixes of a level have their parents in the one before.
+
+    ``parent`` counts from the start of the parent's level; ``last`` is the whole sequence of each row.
+    """
+
+    cells: Float32  # [prefixes, cell width]
+    parent: Int64  # [prefixes]
+    level_start: Int64  # [levels + 1]
+    last: Int64  # [rows]
+
+
+class Holdings(NamedTuple):
+    """Rows as pairs of a holding (private cards and board) and a betting node, each listed once."""
+
+    cards: Int64  # [holdings, cards] -1: not dealt yet
+    bets: Float32  # [nodes, positions] the size of each bet, -1 where there was none
+    holding: Int64  # [rows]
+    node: Int64  # [rows]
+    deals: tuple[int, ...]  # cards of each set that is dealt together: private, flop, ...
+    ranks: int
+    suits: int
+
+
+class SeenRows(Protocol):
+    """What networks see of rows."""
+
+    @property
+    def num_columns(self) -> int:
+        """Return the length of a network's output."""
+
+    def legal_at(self, rows: Int64) -> Bool:
+        """Return, per row and column, whether the action is legal there."""
+
+    def vectors(self, rows: Which) -> Float32:
+        """Return rows as vectors, for feed-forward networks."""
+
+    def prefixes(self, rows: Which) -> Trie:
+        """Return the prefixes of rows' observed steps, for recurrent networks."""
+
+    def holdings(self, rows: Which) -> Holdings:
+        """Return rows as cards and bets, for hold'em's network."""

@@ -1,0 +1,435 @@
+"""Traversals of games too large to list, in lockstep: thousands of histories advance together, level by level.
+
+A strategy here is what regret matching makes of scores, and scores come from outside, for codes of infosets (see
+`trees.codes`): a network is asked once a level and player, for all infosets of the level at once.
+
+1. *Deal*: each traversal draws both hands and the board from its own random stream. What a player sees in each round,
+   as part of a code, and who wins a showdown are worked out once a deal.
+2. *Forward*, a level of the betting tree at a time: the codes of all histories, each once; their scores; then at each
+   history the traverser's actions (all, or k different ones) or one of the opponent's, drawn on-policy, make the next
+   level.
+3. *Backward*: values return level by level. At the traverser's decisions they become regrets.
+
+Findings are in the order of traversals, so that it does not matter how a batch is cut into parts. Within a traversal
+the order of nodes, and so of draws, is that of `traversal.walk`, with which this shares the formulas; on the same deals
+it finds the same.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.compiled import kernel, uncounted
+from equipoise.errors import EquipoiseError
+from equipoise.games import TERMINAL
+from equipoise.games.hand_ranks import CARD_BIT, hand_rank
+from equipoise.games.poker import PokerGame, best_five_cards, high_card_or_pair
+from equipoise.regret.matching import match_infoset, normalise, positive_parts
+from equipoise.sampling.collect import FloatTable, Rows
+from equipoise.sampling.dice import choose_index, choose_weighted, start_stream
+from equipoise.sampling.schemes import ALL, SUBSET, External, LabelledActions, Robust
+from equipoise.sampling.traversal import OPPONENT, OWN, child_weight, in_subset, subset_inclusion, take_regrets
+from equipoise.trees.betting_tree import BettingNodes, BettingTree
+from equipoise.trees.codes import NODE_SHIFT, CardLayout, cards_code
+from equipoise.trees.distinct import EMPTY, find_slot, table_size
+from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
+
+Int8 = npt.NDArray[np.int8]
+UInt64Table = npt.NDArray[np.uint64]
+ScoresOf = Callable[[int, Int64], Float]  # player and codes -> [codes, columns]
+
+U = np.uint64
+TRAVERSALS_A_PART = 2048  # fixed: a network's last bits may depend on how many rows it is asked for at once
+_NO_TAPE = np.zeros((0, 3))
+
+
+class Deals(NamedTuple):
+    """What chance has brought to some traversals."""
+
+    dice: UInt64Table  # [traversals, 2] random streams
+    codes: npt.NDArray[np.int64]  # [traversals, players, rounds] what each player sees, as part of a code
+    sign: Int8  # [traversals] 1: player 0 wins a showdown; 0: nobody
+
+
+class Level(NamedTuple):
+    """Histories at one depth of the betting tree, at each of which a player acts."""
+
+    node: Int32
+    traversal: Int32
+    parent: Int32  # place in the level before; -1 at the start
+    slot: Int64  # place in the buffer of the level before, where the traverser acts there; else -1
+    role: Int8  # OWN or OPPONENT
+    weight: Float
+    sample_reach: Float
+    own_reach: Float
+    value: Float
+    code: Int64
+    place: Int64  # of the code among those whose scores were asked for
+    buffer: Float  # two numbers an action and history: strategies; the traverser's followed by values, then regrets
+
+
+def _empty_level(size: int, actions: int) -> Level:
+    return Level(
+        node=np.empty(size, np.int32),
+        traversal=np.empty(size, np.int32),
+        parent=np.empty(size, np.int32),
+        slot=np.empty(size, np.int64),
+        role=np.empty(size, np.int8),
+        weight=np.empty(size),
+        sample_reach=np.empty(size),
+        own_reach=np.empty(size),
+        value=np.empty(size),
+        code=np.empty(size, np.int64),
+        place=np.empty(size, np.int64),
+        buffer=np.empty(2 * actions * size),
+    )
+
+
+@kernel
+def draw_deals(
+    layout: CardLayout,
+    deck: int,
+    best_five: bool,
+    seed: int,
+    iteration: int,
+    player: int,
+    first: int,
+    deals: Deals,
+    tape: Float,
+) -> None:
+    """Start the streams of traversals from number ``first`` on, and deal: hand, hand, board, card by card."""
+    hole, last = layout.deal_start[1], layout.deal_start[layout.deal_start.size - 1]
+    dealt = hole + last  # both hands and the board
+    cards = np.empty(deck, np.int8)
+    suit_key = np.zeros(2 * layout.suits, np.uint64)
+    for traversal in range(deals.sign.size):
+        dice = deals.dice[traversal]
+        start_stream(dice, seed, iteration, player, first + traversal)
+        for card in range(deck):
+            cards[card] = card
+        for place in range(dealt):
+            chosen = place + choose_index(dice, tape, deck - place)
+            cards[place], cards[chosen] = cards[chosen], cards[place]
+        write_deal(layout, best_five, cards, traversal, deals, suit_key)
+
+
+@uncounted
+def write_deal(
+    layout: CardLayout, best_five: bool, cards: Int8, traversal: int, deals: Deals, suit_key: UInt64
+) -> None:
+    """Write what players see of cards (player 0's hand, player 1's, the board), and who wins a showdown."""
+    hole, last = layout.deal_start[1], layout.deal_start[layout.deal_start.size - 1]
+    for who in range(2):
+        for betting_round in range(layout.visible.size):
+            code = cards_code(layout, cards, who * hole, 2 * hole, betting_round, suit_key)
+            deals.codes[traversal, who, betting_round] = code
+    first = strength(layout, best_five, cards, 0, hole, last)
+    second = strength(layout, best_five, cards, hole, hole, last)
+    deals.sign[traversal] = int(first > second) - int(first < second)
+
+
+@uncounted
+def strength(layout: CardLayout, best_five: bool, cards: Int8, hand: int, hole: int, count: int) -> int:
+    """Return how strong a hand is beside the whole board; ``count`` cards are in both."""
+    if best_five:
+        bits = U(0)
+        for place in range(hole):
+            bits |= CARD_BIT[cards[hand + place]]
+        for place in range(count - hole):
+            bits |= CARD_BIT[cards[2 * hole + place]]
+        return int(hand_rank(bits, count))
+    rank = int(cards[hand] // layout.suits)  # as games.poker.high_card_or_pair
+    for place in range(count - hole):
+        if cards[2 * hole + place] // layout.suits == rank:
+            return rank + 128
+    return rank
+
+
+@uncounted
+def list_codes(
+    nodes: BettingNodes,
+    deal_codes: npt.NDArray[np.int64],
+    level: Level,
+    keys: Int64,
+    places: Int64,
+    asked: npt.NDArray[np.int64],
+    counts: Int64,
+) -> None:
+    """Write the codes of a level's histories, and list each player's different ones in ``asked[player]``."""
+    counts[0] = counts[1] = 0
+    for at in range(level.node.size):
+        node = level.node[at]
+        who = nodes.player[node]
+        code = deal_codes[level.traversal[at], who, nodes.round[node]] | (np.int64(node) << NODE_SHIFT)
+        slot = find_slot(keys, places, code)
+        if places[slot] == EMPTY:
+            keys[slot], places[slot] = code, counts[who]
+            asked[who, counts[who]] = code
+            counts[who] += 1
+        level.code[at], level.place[at] = code, places[slot]
+
+
+@uncounted
+def advance(
+    nodes: BettingNodes,
+    kind_of_scheme: int,
+    subset_size: int,
+    traverser: int,
+    fallback: int,
+    scores: Float,
+    offset: Int64,
+    deals: Deals,
+    tape: Float,
+    actions: int,
+    level: Level,
+    after: Level,
+    counts: Int64,
+) -> None:
+    """Choose actions at all histories of a level, and write the next level; ``counts``: its size, nodes touched."""
+    sign = 1.0 if traverser == 0 else -1.0
+    end, touched = 0, level.node.size
+    buffer = level.buffer
+    for at in range(level.node.size):
+        node, traversal = level.node[at], level.traversal[at]
+        who, count, first = nodes.player[node], U(nodes.num_children[node]), nodes.first_child[node]
+        dice = deals.dice[traversal]
+        row = level.place[at] + offset[who]
+        start = U(2 * actions * at)
+        for action in range(count):  # scores lie where values will: together, in the order of actions
+            buffer[start + count + action] = scores[row, nodes.column[first + action]]
+        if who != traverser:
+            level.role[at] = OPPONENT
+            total = positive_parts(buffer, start + count, count, fallback, buffer, start)
+            child = first + int(choose_weighted(dice, tape, buffer, start, count, total))
+            normalise(buffer, start, count, total)
+            touched += nodes.deals[child]
+            if nodes.player[child] == TERMINAL:
+                level.value[at] = sign * nodes.amount[child] * (deals.sign[traversal] if nodes.showdown[child] else 1)
+                touched += 1
+            else:
+                after.node[end], after.traversal[end], after.parent[end], after.slot[end] = child, traversal, at, -1
+                after.weight[end] = 1.0
+                after.sample_reach[end], after.own_reach[end] = level.sample_reach[at], level.own_reach[at]
+                end += 1
+        else:
+            level.role[at] = OWN
+            match_infoset(buffer, start + count, count, fallback, buffer, start)
+            missing, left = min(subset_size, int(count)), int(count)
+            for action in range(count):
+                child, slot = first + action, start + count + action
+                inclusion, walked = 1.0, True
+                if kind_of_scheme == SUBSET:
+                    inclusion = subset_inclusion(subset_size, count)
+                    walked = in_subset(dice, tape, missing, left)
+                    missing -= int(walked)
+                    left -= 1
+                buffer[slot] = 0.0
+                if walked:
+                    weight = child_weight(inclusion, False)
+                    touched += nodes.deals[child]
+                    if nodes.player[child] == TERMINAL:
+                        payoff = nodes.amount[child] * (deals.sign[traversal] if nodes.showdown[child] else 1)
+                        buffer[slot] = weight * sign * payoff
+                        touched += 1
+                    else:
+                        after.node[end], after.traversal[end], after.parent[end] = child, traversal, at
+                        after.slot[end], after.weight[end] = slot, weight
+                        after.sample_reach[end] = level.sample_reach[at] * inclusion
+                        after.own_reach[end] = level.own_reach[at] * buffer[start + action]
+                        end += 1
+    counts[0] = end
+    counts[1] += touched
+
+
+@uncounted
+def return_values(nodes: BettingNodes, actions: int, level: Level, above: Level) -> None:
+    """Hand the values of a level's histories, whose descendants have had their turn, to the level before."""
+    for at in range(level.node.size):
+        value = level.value[at]
+        if level.role[at] == OWN:
+            count = U(nodes.num_children[level.node[at]])
+            value = take_regrets(level.buffer, U(2 * actions * at), count, level.sample_reach[at])
+        if level.slot[at] >= 0:
+            above.buffer[level.slot[at]] = level.weight[at] * value
+        elif level.parent[at] >= 0:
+            above.value[level.parent[at]] = value
+
+
+@uncounted
+def count_findings(level: Level, places: npt.NDArray[np.int64]) -> None:
+    """Count, by role and traversal, what a level has found."""
+    for at in range(level.node.size):
+        places[level.role[at] - OWN, level.traversal[at] + 1] += 1
+
+
+@uncounted
+def write_findings(
+    nodes: BettingNodes,
+    actions: int,
+    level: Level,
+    places: npt.NDArray[np.int64],
+    role: int,
+    code: Int64,
+    values: FloatTable,
+    sample_reach: Float,
+    own_reach: Float,
+) -> None:
+    """Write a level's findings of one role where they belong in the order of traversals."""
+    for at in range(level.node.size):
+        if level.role[at] == role:
+            node, traversal = level.node[at], level.traversal[at]
+            place = places[role - OWN, traversal]
+            places[role - OWN, traversal] += 1
+            code[place] = level.code[at]
+            sample_reach[place], own_reach[place] = level.sample_reach[at], level.own_reach[at]
+            count, first = nodes.num_children[node], nodes.first_child[node]
+            start = 2 * actions * at + (count if role == OWN else 0)  # regrets come after the strategy
+            for column in range(values.shape[1]):
+                values[place, column] = 0.0
+            for action in range(count):
+                values[place, nodes.column[first + action]] = level.buffer[start + action]
+
+
+class Findings(NamedTuple):
+    """What traversals met at the decisions of one player."""
+
+    code: Int64
+    values: FloatTable  # [findings, columns] regrets at the traverser's decisions, strategies at the opponent's
+    sample_reach: Float
+    own_reach: Float  # of the traverser
+
+
+class Part(NamedTuple):
+    """What a part of a batch has found."""
+
+    own: Findings
+    opponent: Findings
+    touched: int
+
+
+def showdown_by_five(game: PokerGame) -> bool:
+    """Return whether hands are ranked by their best five cards (else by a pair with the board, or a high card)."""
+    if game.strength is best_five_cards and len(game.deck.suits) == 4:
+        return True
+    if game.strength is high_card_or_pair and game.hole_cards == 1:
+        return False
+    raise EquipoiseError(f"{game.name} ranks hands by a rule of its own, which traversals in lockstep do not know")
+
+
+class Lockstep:
+    """Traversals of a poker game by a scheme, in lockstep. Findings come in parts, so that memory stays bounded."""
+
+    def __init__(
+        self,
+        tree: BettingTree,
+        layout: CardLayout,
+        scheme: External | Robust,
+        *,
+        batch: int,
+        fallback: int,
+        seed: int,
+        threads: int = 1,
+        part: int = TRAVERSALS_A_PART,
+    ) -> None:
+        plan = scheme.plan(LabelledActions(tree.game, 1, ((1, 1),), lambda classify: None))
+        if plan.kind not in (ALL, SUBSET) or plan.probe:
+            raise EquipoiseError("traversals in lockstep walk all own actions, or k of them, without probing")
+        self._tree, self._layout, self._plan = tree, layout, plan
+        self._best_five = showdown_by_five(tree.game)
+        self._batch, self._fallback, self._seed, self._part = batch, fallback, seed, part
+        self.threads = min(threads, -(-batch // part))
+        self.nodes_touched = 0
+
+    def collect(self, scores_of: ScoresOf, player: int, iteration: int) -> Iterator[tuple[Rows, Rows]]:
+        """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
+        for part in self.parts(scores_of, player, iteration):
+            yield Rows(part.own.code, part.own.values), Rows(part.opponent.code, part.opponent.values)
+
+    def parts(self, scores_of: ScoresOf, player: int, iteration: int) -> Iterator[Part]:
+        """Run a player's traversals, and yield what they find; threads share parts, which keep their order."""
+
+        def run(first: int) -> Part:
+            deals = self.deal(player, iteration, first, min(self._part, self._batch - first))
+            return self._walk(scores_of, player, deals)
+
+        firsts = range(0, self._batch, self._part)
+        if self.threads == 1:
+            for first in firsts:
+                yield self._counted(run(first))
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            for part in pool.map(run, firsts):
+                yield self._counted(part)
+
+    def _counted(self, part: Part) -> Part:
+        self.nodes_touched += part.touched
+        return part
+
+    def deal(self, player: int, iteration: int, first: int, count: int) -> Deals:
+        """Return the deals of some traversals."""
+        deals = Deals(
+            dice=np.zeros((count, 2), np.uint64),
+            codes=np.empty((count, 2, len(self._layout.visible)), np.int64),
+            sign=np.empty(count, np.int8),
+        )
+        deck = self._tree.game.deck.size
+        draw_deals(self._layout, deck, self._best_five, self._seed, iteration, player, first, deals, _NO_TAPE)
+        return deals
+
+    def _walk(self, scores_of: ScoresOf, player: int, deals: Deals) -> Part:
+        tree, actions, columns = self._tree, self._tree.most_actions, self._tree.num_columns
+        level = _empty_level(len(deals.sign), actions)
+        level.node[:], level.traversal[:] = 0, np.arange(len(deals.sign))
+        level.parent[:], level.slot[:] = -1, -1
+        level.weight[:] = level.sample_reach[:] = level.own_reach[:] = 1.0
+        levels = []
+        counts = np.zeros(2, np.int64)
+        while len(level.node):
+            levels.append(level)
+            scores, offset = self._scores(scores_of, level, deals)
+            widths = tree.nodes.num_children[level.node]
+            room = int(np.where(tree.nodes.player[level.node] == player, widths, 1).sum())
+            after = _empty_level(room, actions)
+            advance(
+                tree.nodes,
+                self._plan.kind,
+                self._plan.size,
+                player,
+                self._fallback,
+                scores,
+                offset,
+                deals,
+                _NO_TAPE,
+                actions,
+                level,
+                after,
+                counts,
+            )
+            size = int(counts[0])
+            level = Level._make([*(array[:size] for array in after[:-1]), after.buffer[: 2 * actions * size]])
+        for depth in range(len(levels) - 1, -1, -1):
+            return_values(tree.nodes, actions, levels[depth], levels[max(depth - 1, 0)])
+        places = np.zeros((2, len(deals.sign) + 1), np.int64)
+        for level in levels:
+            count_findings(level, places)
+        np.cumsum(places, axis=1, out=places)
+        found = []
+        for role in (OWN, OPPONENT):
+            total = int(places[role - OWN, -1])
+            made = Findings(np.empty(total, np.int64), np.empty((total, columns)), np.empty(total), np.empty(total))
+            for level in levels:
+                write_findings(tree.nodes, actions, level, places, role, *made)
+            found.append(made)
+        return Part(found[0], found[1], int(counts[1]))
+
+    def _scores(self, scores_of: ScoresOf, level: Level, deals: Deals) -> tuple[FloatTable, Int64]:
+        """Ask for the scores of a level's infosets; return them, and where each player's begin."""
+        size = table_size(len(level.node))
+        asked, counts = np.empty((2, len(level.node)), np.int64), np.zeros(2, np.int64)
+        keys, places = np.empty(size, np.int64), np.full(size, EMPTY)
+        list_codes(self._tree.nodes, deals.codes, level, keys, places, asked, counts)
+        scores = [scores_of(who, asked[who, : counts[who]]) for who in range(2) if counts[who]]
+        return np.ascontiguousarray(np.concatenate(scores), np.float64), np.array([0, counts[0]])

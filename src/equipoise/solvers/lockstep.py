@@ -1,0 +1,130 @@
+"""Monte Carlo CFR with stores on games too large to list: the loop of `stored`, with infosets known by their codes.
+
+Traversals run in lockstep (`sampling.lockstep`) and ask the regret store for scores as they go; what they find goes to
+memories (Deep CFR), or is summed by code over the batch (Double Neural CFR).
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from equipoise.networks.poker_rows import PokerRows
+from equipoise.sampling.lockstep import Lockstep, ScoresOf
+from equipoise.solvers.stored import StoreLoop
+from equipoise.stores.board_average import BoardAverage
+from equipoise.stores.memories import MemorySampler
+from equipoise.stores.sums import FoundRows, RowRegrets, RowStrategies, RowSums, summed
+from equipoise.trees.board_evaluator import BoardStrategy
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
+
+Found = tuple[dict[int, RowSums], dict[int, RowSums]]
+
+
+class RowSampler(Protocol):
+    """Traversals at a strategy whose scores are asked for by code."""
+
+    @property
+    def threads(self) -> int:
+        """Return how many threads are in use."""
+
+    nodes_touched: int
+
+    def sample(self, scores_of: ScoresOf, players: tuple[int, ...], iteration: int) -> Found:
+        """Run the traversals of some players; return regrets and visits summed by player and code, if they are."""
+
+
+class RememberingRows:
+    """Traversals whose findings go to memories, one by one."""
+
+    def __init__(self, sampler: MemorySampler[ScoresOf]) -> None:
+        self._sampler = sampler
+        self.threads = sampler.threads
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        return self._sampler.nodes_touched
+
+    @nodes_touched.setter
+    def nodes_touched(self, count: int) -> None:
+        self._sampler.nodes_touched = count
+
+    def sample(self, scores_of: ScoresOf, players: tuple[int, ...], iteration: int) -> Found:
+        self._sampler.sample(scores_of, players, iteration)
+        return {}, {}
+
+
+class SummingRows:
+    """A mini-batch of traversals whose findings are summed by code and divided by the batch (DN19 Eq. 12).
+
+    Visits of the opponent's infosets count one over the traverser's sample reach, as `averaging=stochastic` has it.
+    """
+
+    def __init__(self, lockstep: Lockstep, batch: int) -> None:
+        self._lockstep = lockstep
+        self._batch = batch
+        self.threads = lockstep.threads
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        return self._lockstep.nodes_touched
+
+    @nodes_touched.setter
+    def nodes_touched(self, count: int) -> None:
+        self._lockstep.nodes_touched = count
+
+    def sample(self, scores_of: ScoresOf, players: tuple[int, ...], iteration: int) -> Found:
+        regrets, visits = {}, {}
+        for player in players:
+            parts = list(self._lockstep.parts(scores_of, player, iteration))
+            own = [(part.own.code, part.own.values / self._batch) for part in parts]
+            theirs = [
+                (part.opponent.code, part.opponent.values / (self._batch * part.opponent.sample_reach[:, None]))
+                for part in parts
+            ]
+            regrets[player], visits[1 - player] = (
+                summed(np.concatenate([code for code, _ in side]), np.concatenate([values for _, values in side]))
+                for side in (own, theirs)
+            )
+        return regrets, visits
+
+
+class LockstepCFR(StoreLoop[FoundRows]):
+    """Monte Carlo CFR whose sums are in stores, by code."""
+
+    def __init__(
+        self,
+        rows: PokerRows,
+        sampler: RowSampler,
+        regrets: RowRegrets,
+        strategies: RowStrategies,
+        *,
+        updates: str = "alternating",
+    ) -> None:
+        super().__init__(regrets, strategies, updates="alternating" if updates == "alternating" else "simultaneous")
+        self.rows = rows
+        self.regrets = regrets
+        self.strategies = strategies
+        self.threads = sampler.threads
+        self._sampler = sampler
+        game = rows.tree.game
+        self.form: BoardForm | UnmeasuredForm = board_form(game) if has_board_form(game) else UnmeasuredForm(game)
+
+    @property
+    def nodes_touched(self) -> int:
+        return self._sampler.nodes_touched
+
+    def _set_nodes_touched(self, count: int) -> None:
+        self._sampler.nodes_touched = count
+
+    def _found(self, players: tuple[int, ...]) -> FoundRows:
+        regret, visits = self._sampler.sample(self.regrets.scores_at, players, self.iteration)
+        averaged = tuple(1 - player for player in players)  # the opponent's strategy, as the traverser met it
+        return FoundRows(self.iteration, players, averaged, regret, visits)
+
+    def average_strategy(self) -> BoardStrategy:
+        """Return the average strategy, as the form's evaluator takes it."""
+        assert isinstance(self.form, BoardForm)
+        mixtures = self.strategies.mixture(0), self.strategies.mixture(1)
+        return BoardAverage(self.form, self.rows, mixtures)

@@ -1,0 +1,87 @@
+"""What stores play in a game of boards x hands (flop hold'em), written board by board for the exact evaluator.
+
+A store plays a mixture: strategies that are asked for by code, each with a weight (one, if it is an average already).
+The behaviour of a mixture is the sum of weight x own reach x strategy, normalised; own reach needs a strategy's earlier
+decisions, so these are read, too.
+"""
+
+import numpy as np
+
+from equipoise.networks.poker_rows import PokerRows
+from equipoise.stores.networks import uniform
+from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
+from equipoise.trees.board_form import BoardForm, entries_before
+from equipoise.trees.codes import Int8, codes_of
+from equipoise.trees.distinct import distinct
+from equipoise.trees.treeplex import Float, Int64
+
+
+class BoardAverage:
+    """The behaviour of two players' mixtures, in the order of a form's tables."""
+
+    concurrent = True
+
+    def __init__(self, form: BoardForm, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> None:
+        self._form = form
+        self._rows = rows
+        self._mixtures = mixtures
+
+    def write_start(self, out: Float) -> None:
+        """Write the probabilities of the first round."""
+        form = self._form
+        hands = form.cards.hands[form.cards.start_hand].astype(np.int8)
+        self._write(0, hands, entries_before(form.betting[0]), out.reshape(-1, len(hands)))
+
+    def write_boards(self, first: int, last: int, out: Float) -> None:
+        """Write the probabilities beside the boards from ``first`` to ``last`` (exclusive), board after board."""
+        form = self._form
+        entries, start = int(form.first_entries[2]), int(form.pairs.first_pair[first])
+        for board in range(first, last):
+            own = slice(*form.pairs.first_pair[board : board + 2].tolist())
+            hands = form.cards.hands[form.cards.pair_hand[own]]
+            cards = np.concatenate([hands, np.tile(form.cards.boards[board], (len(hands), 1))], axis=1)
+            table = out[entries * (own.start - start) : entries * (own.stop - start)].reshape(entries, len(hands))
+            self._write(1, cards.astype(np.int8), form.first_entries, table)
+
+    def _write(self, betting_round: int, cards: Int8, first_entries: Int64, table: FloatTable) -> None:
+        """Write the probabilities of a round for some hands; ``table[entry, hand]``."""
+        betting, states = self._form.betting[betting_round], self._form.states[betting_round]
+        tree = self._rows.tree
+        for player in range(2):
+            own = np.flatnonzero(betting.node_player == player)
+            nodes = np.array([tree.node_of_text[states[number].text] for number in own], np.int64)
+            played = self._played(player, cards, nodes)
+            for place, (number, node) in enumerate(zip(own, nodes, strict=True)):
+                entry = int(first_entries[player] + betting.node_row[number]) - betting.roots
+                columns = np.flatnonzero(tree.legal[node])
+                table[entry : entry + len(columns)] = played[:, place, columns].T
+
+    def _played(self, player: int, cards: Int8, nodes: Int64) -> FloatTable:
+        """Return the behaviour of a player's mixture at some nodes; [hands, nodes, columns]."""
+        tree, mixture = self._rows.tree, self._mixtures[player]
+        if len(mixture) == 1:
+            return self._strategies(mixture[0][1], cards, nodes)
+        every = tree.decisions(player).astype(np.int64)
+        every = every[tree.nodes.round[every] <= tree.nodes.round[nodes].max()]
+        place = {int(node): number for number, node in enumerate(every)}
+        sums = np.zeros((len(cards), len(nodes), tree.num_columns))
+        for weight, strategy_at in mixture:
+            strategies = self._strategies(strategy_at, cards, every)
+            reach = np.ones((tree.num_nodes, len(cards)))
+            for node in range(1, int(nodes.max()) + 1):  # parents come before their children
+                above = int(tree.parent[node])
+                reach[node] = reach[above]
+                if above in place:
+                    reach[node] *= strategies[:, place[above], tree.nodes.column[node]]
+            own = [place[int(node)] for node in nodes]
+            sums += weight * reach[nodes].T[:, :, None] * strategies[:, own]
+        total = sums.sum(axis=2, keepdims=True)
+        return np.where(total > 0.0, sums / np.maximum(total, 1e-300), uniform(tree.legal[nodes]))
+
+    def _strategies(self, strategy_at: StrategyAt, cards: Int8, nodes: Int64) -> FloatTable:
+        """Return a strategy at some nodes; [hands, nodes, columns]."""
+        rows = self._rows
+        node = np.tile(nodes, len(cards))
+        rounds = rows.tree.nodes.round[node].astype(np.int64)
+        codes, which = distinct(codes_of(rows.layout, np.repeat(cards, len(nodes), axis=0), rounds, node))
+        return strategy_at(codes)[which].reshape(len(cards), len(nodes), -1)

@@ -1,0 +1,281 @@
+"""Neural recipes on games that are not listed: the same stores and loop, with infosets known by code."""
+
+import numpy as np
+import pytest
+import torch
+
+from equipoise.errors import EquipoiseError
+from equipoise.games import load_game
+from equipoise.games.betting import BettingRound, BettingRules
+from equipoise.games.notation import read_cards
+from equipoise.games.poker import Deck, PokerGame, best_five_cards
+from equipoise.networks.holdem import CardsAndBets
+from equipoise.networks.poker_rows import poker_rows
+from equipoise.sampling.collect import Rows
+from equipoise.sampling.tree import chance_reach
+from equipoise.solvers import setup as setups
+from equipoise.solvers.lockstep import LockstepCFR
+from equipoise.solvers.neural import Unlisted
+from equipoise.solvers.recipes import find_recipe
+from equipoise.solvers.setup import Setup
+from equipoise.stores.board_average import BoardAverage
+from equipoise.stores.memories import Memory
+from equipoise.stores.sums import match_rows, summed
+from equipoise.trees.best_response import Evaluator
+from equipoise.trees.betting_tree import betting_tree
+from equipoise.trees.board_evaluator import BoardEvaluator
+from equipoise.trees.board_form import board_form
+from equipoise.trees.codes import code_of, nodes_of
+from equipoise.trees.compile import compile_game
+from equipoise.trees.tables import TableMap
+from tests.naive.cfr import regret_matching
+from tests.samples import prepared
+
+torch.set_num_threads(1)
+LEDUC = "leduc_poker"
+SMALL = {"network": "mlp", "width": 32, "traversals": 1500, "minibatch": 1024, "capacity": 300_000, "fresh_every": 10}
+RECIPES = {
+    "deep-cfr": {**SMALL, "fresh_steps": 150, "steps": 40, "policy_steps": 600, "rate": 5e-3},
+    "sd-cfr": {**SMALL, "fresh_steps": 150, "steps": 40, "rate": 5e-3},
+    "dncfr": {
+        "network": "mlp",
+        "width": 32,
+        "strategy_width": 24,
+        "batch": 1500,
+        "steps": 60,
+        "rate": 4e-3,
+        "strategy_every": 5,
+        "strategy_steps": 200,
+        "strategy_rate": 4e-3,
+    },
+}
+
+
+@pytest.fixture
+def _nothing_is_listed(monkeypatch):
+    monkeypatch.setattr(setups, "MOST_LISTED", 0)
+
+
+def made(algorithm, text=LEDUC, seed=0, game=None, **changes):
+    recipe = find_recipe(algorithm)
+    parameters = recipe.resolve({**RECIPES[algorithm], **changes}, unlisted=True)
+    return recipe.make(Setup(game=game or load_game(text), seed=seed), parameters)
+
+
+def codes_of_keys(rows, keys):
+    tree, deck = rows.tree, rows.tree.game.deck
+    codes = []
+    for key in keys:
+        cards, _, betting = key.partition("|")
+        hand, _, board = cards.partition("/")
+        node = tree.node_of_text[betting]
+        codes.append(
+            code_of(rows.layout, read_cards(deck, hand), read_cards(deck, board), tree.states[node].round, node)
+        )
+    return np.array(codes)
+
+
+def behaviour(rows, mixture, codes):
+    """Return what a mixture comes to at codes: the sum of weight x own reach x strategy, normalised."""
+    total = sum(
+        weight * rows.own_reach_at(codes, strategy_at)[:, None] * strategy_at(codes) for weight, strategy_at in mixture
+    )
+    mass = total.sum(axis=1, keepdims=True)
+    legal = rows.legal_at(codes)
+    return np.where(mass > 0.0, total / np.maximum(mass, 1e-300), legal / legal.sum(axis=1, keepdims=True))
+
+
+def as_strategies(form, rows, played):
+    """Return strategies in a form's order, from probabilities by player and code."""
+    tables = TableMap(form)
+    entries = []
+    for player in range(2):
+        codes = codes_of_keys(rows, form.keys(player))
+        chosen = played(player, codes)
+        entries.append(chosen[rows.legal_at(codes)])
+    return tables.to_form(np.concatenate(entries))
+
+
+def exploitability(solver):
+    form = compile_game(solver.rows.tree.game)
+    mixtures = [solver.strategies.mixture(player) for player in range(2)]
+    strategies = as_strategies(form, solver.rows, lambda player, codes: behaviour(solver.rows, mixtures[player], codes))
+    return Evaluator(form).best_responses(strategies).exploitability
+
+
+@pytest.mark.usefixtures("_nothing_is_listed")
+@pytest.mark.parametrize(
+    ("algorithm", "iterations", "level"), [("deep-cfr", 20, 1.0), ("sd-cfr", 20, 1.0), ("dncfr", 20, 0.4)]
+)
+def test_leduc_without_a_list_of_its_infosets_is_learnt(algorithm, iterations, level):
+    solver = made(algorithm)
+    assert isinstance(solver, LockstepCFR)
+    solver.run(iterations)
+    assert exploitability(solver) < level  # uniform play: 2.37
+
+
+@pytest.mark.usefixtures("_nothing_is_listed")
+@pytest.mark.parametrize("algorithm", list(RECIPES))
+@pytest.mark.parametrize("network", ["mlp", "lstm", "cards"])
+def test_a_restored_solver_goes_on_as_if_nothing_had_happened(algorithm, network):
+    few = {"deep-cfr": {"traversals": 60}, "sd-cfr": {"traversals": 60}, "dncfr": {"batch": 60}}[algorithm]
+    steps = {"deep-cfr": "fresh_steps", "sd-cfr": "fresh_steps", "dncfr": "strategy_steps"}[algorithm]
+    changes = {**few, "network": network, "width": 8, "steps": 3, steps: 4}
+    text = "flop_holdem" if network == "cards" else LEDUC
+    first, second = (made(algorithm, text, **changes) for _ in range(2))
+    first.run(4)
+    saved = {name: array.copy() for name, array in first.state().items()}
+    first.run(4)
+    second.run(1)
+    second.restore(4, saved)
+    second.run(4)
+    assert first.iteration == second.iteration == 8
+    for name, array in first.state().items():
+        np.testing.assert_array_equal(array, second.state()[name], err_msg=name)
+    other = made(algorithm, text, seed=1, **changes)
+    other.run(8)
+    assert any(np.any(other.state()[name] != array) for name, array in first.state().items() if "network" in name)
+
+
+@pytest.mark.parametrize("cards", ["cards", "ranks"])
+@pytest.mark.parametrize("text", [LEDUC, "nl_leduc(stack=4)"])
+def test_reach_and_chance_by_code_are_those_of_tables(text, cards):
+    sample = prepared(text, "public")
+    rows = poker_rows(betting_tree(sample.game), cards)
+    tables, chance = TableMap(sample.form), chance_reach(sample.sampled, sample.form)
+    generator = np.random.default_rng(0)
+    table, by_code = [], {}
+    for player in range(2):
+        keys = sample.form.keys(player)
+        codes = codes_of_keys(rows, keys)
+        for code, count in zip(codes.tolist(), sample.form.treeplexes[player].num_actions(), strict=True):
+            table.append(by_code.setdefault(code, generator.dirichlet(np.ones(count))))
+    strategy = np.concatenate(table)
+    first = tables.first[:-1]
+    reach = tables.own_reach(strategy)[first]
+
+    def strategy_at(codes):
+        out = np.zeros((len(codes), rows.num_columns))
+        for row, code in enumerate(codes.tolist()):
+            out[row, rows.tree.legal[code >> 42]] = by_code[code]
+        return out
+
+    codes = np.concatenate([codes_of_keys(rows, sample.form.keys(player)) for player in range(2)])
+    np.testing.assert_allclose(rows.own_reach_at(codes, strategy_at), reach, rtol=1e-12)
+    listed = dict.fromkeys(codes.tolist(), 0.0)
+    for code, own in zip(codes.tolist(), chance[first], strict=True):
+        listed[code] += own
+    np.testing.assert_allclose(rows.chance_at(codes), [listed[code] for code in codes.tolist()], rtol=1e-12)
+    assert len(listed) < len(codes) or cards == "cards"
+
+
+def tiny_holdem():
+    """Return flop hold'em with 8 cards, one raise a round: small enough to list."""
+    rules = BettingRules(
+        blinds=(1, 2),
+        rounds=(BettingRound(max_raises=1, bet_size=2), BettingRound(first_player=1, max_raises=1, bet_size=2)),
+    )
+    deck = Deck(ranks=("2", "3"), suits=("c", "d", "h", "s"))
+    return PokerGame("tiny_holdem", deck, rules, (0, 3), hole_cards=2, strength=best_five_cards)
+
+
+@pytest.mark.parametrize("cards", ["ranks", "cards"])
+@pytest.mark.parametrize("snapshots", [1, 3])
+def test_what_is_played_board_by_board_is_what_is_played_by_key(cards, snapshots):
+    """The exact evaluation over boards, of mixtures by code, beside that of the listed game."""
+    game = tiny_holdem()
+    rows = poker_rows(betting_tree(game), cards)
+
+    def strategy(number):
+        def at(codes):
+            # Suits must not matter to what is played: the evaluator asks for one hand of each kind.
+            canonical = poker_rows(rows.tree, "ranks")
+            from equipoise.trees.codes import cards_of, codes_of
+
+            held = cards_of(codes, 5).astype(np.int8)
+            same = codes_of(
+                canonical.layout, held, rows.tree.nodes.round[nodes_of(codes)].astype(np.int64), nodes_of(codes)
+            )
+            mixed = (
+                same.astype(np.uint64)[:, None] + np.arange(3, dtype=np.uint64) + np.uint64(99 * number)
+            ) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(31)
+            scores = (mixed * np.uint64(0xBF58476D1CE4E5B9) >> np.uint64(40)).astype(np.float64) / 2**24
+            return match_rows(scores, rows.legal_at(codes), 0)
+
+        return at
+
+    mixture = [(float(number + 1), strategy(number)) for number in range(snapshots)]
+    found = BoardEvaluator(board_form(game)).best_responses(BoardAverage(board_form(game), rows, (mixture, mixture)))
+    form = compile_game(game, "vector")
+    strategies = as_strategies(form, rows, lambda player, codes: behaviour(rows, mixture, codes))
+    expected = Evaluator(form).best_responses(strategies)
+    assert found.value == pytest.approx(expected.value, abs=1e-9)
+    assert found.nash_conv == pytest.approx(expected.nash_conv, abs=1e-9)
+    assert expected.nash_conv > 0.5
+
+
+def test_memories_of_codes_draw_as_memories_of_rows():
+    spread = 3 << 40
+    memories = [Memory("reservoir", 300, rows, 3, weighted=True, seed=5) for rows in (50, None)]
+    generator = np.random.default_rng(0)
+    for iteration in range(1, 6):
+        rows, values = generator.integers(0, 50, 150), generator.normal(size=(150, 3))
+        for memory, scale in zip(memories, (1, spread), strict=True):
+            memory.add(Rows(rows * scale, values), iteration)
+    for memory in memories:
+        memory.start_drawing(1)
+    for _ in range(3):
+        listed, coded = (memory.draw(200, 5) for memory in memories)
+        np.testing.assert_array_equal(listed[0] * spread, coded[0])
+        for one, two in zip(listed[1:], coded[1:], strict=True):
+            np.testing.assert_array_equal(one, two)
+    again = Memory("reservoir", 300, None, 3, weighted=True, seed=5)
+    again.restore({name: array.copy() for name, array in memories[1].state().items()})
+    again.start_drawing(1)
+    memories[1].start_drawing(1)
+    np.testing.assert_array_equal(again.draw(200, 5)[0], memories[1].draw(200, 5)[0])
+    with pytest.raises(EquipoiseError, match="aggregated"):
+        Memory("aggregated", 300, None, 3, weighted=True, seed=5)
+
+
+@pytest.mark.nojit
+def test_sums_by_code_and_matching_by_row():
+    generator = np.random.default_rng(1)
+    codes, values = generator.integers(0, 9, 80) << 50, generator.normal(size=(80, 3))
+    sums = summed(codes, values)
+    for code, row in zip(sums.code, sums.values, strict=True):
+        np.testing.assert_allclose(row, values[codes == code].sum(axis=0))
+    legal = generator.random((40, 3)) < 0.7
+    legal[:, 1] = True
+    scores = generator.normal(size=(40, 3))
+    for row, found in enumerate(match_rows(scores, legal, 0)):
+        np.testing.assert_allclose(found[legal[row]], regret_matching(scores[row][legal[row]].tolist()))
+        assert np.all(found[~legal[row]] == 0.0)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "words"),
+    [
+        ("dncfr", {"averaging": "exact"}, "averaging=stochastic"),
+        ("dncfr", {"strategy_kind": "sum"}, "strategy_kind"),
+        ("deep-cfr", {"targets": "aggregated"}, "aggregated"),
+        ("deep-cfr", {"capacity": 10**12}, "capacity"),
+    ],
+)
+def test_what_needs_a_list_is_refused(algorithm, changes, words):
+    with pytest.raises(EquipoiseError, match=words):
+        made(algorithm, "flop_holdem", **changes)
+
+
+def test_the_cards_network_is_for_games_that_are_not_listed():
+    with pytest.raises(EquipoiseError, match="network=cards"):
+        made("deep-cfr", LEDUC, network="cards")
+
+
+def test_the_paper_preset_has_the_papers_sizes():
+    resolved = find_recipe("deep-cfr").resolve({}, "paper", unlisted=True)
+    named = {"traversals": 10_000, "fresh_steps": 4000, "minibatch": 10_000, "capacity": 40_000_000, "fit": "scratch"}
+    assert {name: resolved[name] for name in named} == named
+    assert CardsAndBets(width=resolved["width"]) == CardsAndBets(width=64)
+    assert Unlisted(Setup(game=load_game("limit_holdem")), "cards").rows.num_columns == 3
