@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.abstraction.tables import BucketTables
 from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.games import CHANCE, TERMINAL
 from equipoise.regret.matching import match_infoset, normalise, positive_parts
@@ -258,7 +259,8 @@ def descend(
     ends: Int64,
 ) -> None:
     """Walk forward once and append what is met to the list. Scores are regrets, or a network's idea of them."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals, cards = tree
+    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals = tree[:9]
+    cards = BucketTables(*tree[9:])
     kind_of_scheme, epsilon, subset_size, probe, table = scheme
     sign = 1.0 if traverser == 0 else -1.0
     begin, buffered, unlisted = U(ends[0]), U(ends[1]), 0

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.abstraction.buckets import Buckets
-from equipoise.abstraction.tables import BucketTables
+from equipoise.abstraction.tables import UInt8, UInt16, UInt64
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.games.bluff import Bluff
+from equipoise.games.suits import Int16
 from equipoise.memory import available_bytes
 from equipoise.sampling.deals import NO_CARDS, NO_SHOWDOWN, SHOWDOWN
 from equipoise.sampling.schemes import LabelledActions, Scheme, SchemePlan
@@ -50,7 +51,20 @@ class SampledTree(NamedTuple):
     deal_range: Int64Table  # [subgames, 3] first deal, last deal + 1, whether all are equally likely
     deal_cumulative: Float  # [deals]
     deals: Int32  # [deals x 3 stages], flat; per stage: player 0's entry, player 1's, place in a payoff matrix
-    cards: BucketTables  # of hold'em, where deals are drawn and not listed
+    # BucketTables of hold'em, where deals are drawn and not listed; field by field, because kernels that are shared out
+    # over threads take no tuple within a tuple.
+    board_cards: Int64
+    first_raw: Int64
+    board_of: Int32
+    renaming_of: UInt8
+    base: Int32
+    code: UInt16
+    cuts: Int64
+    first_cut: Int64
+    cut: Int32
+    image: Int16
+    choose: Int64
+    bits: UInt64
 
 
 class SampledGame(NamedTuple):
@@ -118,7 +132,7 @@ def from_game_tree(tree: GameTree, form: SequenceForm) -> SampledGame:
         deal_range=np.array([[0, 1, 1]]),
         deal_cumulative=np.ones(1),
         deals=np.zeros(3, np.int32),
-        cards=NO_CARDS,
+        **NO_CARDS._asdict(),
     )
     return SampledGame(sampled, tree, (sizes[0], sizes[1]), ((1, 1),))
 
@@ -158,7 +172,7 @@ def from_public_tree(tree: PublicTree, form: SequenceForm | None) -> SampledGame
         deal_range=deal_range,
         deal_cumulative=cumulative,
         deals=deals.ravel(),
-        cards=NO_CARDS,
+        **NO_CARDS._asdict(),
     )
     entries = tuple((stage.width(0), stage.width(1)) for stage in tree.stages)
     return SampledGame(sampled, tree, (sizes[0], sizes[1]), entries)
@@ -187,7 +201,7 @@ def from_betting_tree(tree: BettingTree, buckets: Buckets) -> SampledGame:
         deal_range=np.zeros((1, 3), np.int64),
         deal_cumulative=np.zeros(0),
         deals=np.zeros(0, np.int32),
-        cards=buckets.tables,
+        **buckets.tables._asdict(),
     )
     return SampledGame(sampled, tree, (sizes[0], sizes[1]), tuple((int(count), int(count)) for count in counts))
 

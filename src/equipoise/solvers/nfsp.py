@@ -120,7 +120,7 @@ def _play(
     tape: Float,
 ) -> int:
     """Play episodes between two agents whose networks are given by table entry; return the number of nodes."""
-    nodes, amounts, probability, matrices, roots, _, deal_range, deal_cumulative, deals, _ = tree
+    nodes, amounts, probability, matrices, roots, _, deal_range, deal_cumulative, deals = tree[:9]
     transitions, rewards, seen, response_rows, responses, responded, last, responds, dice = kept
     capacity = transitions.shape[1]
     touched = 0
