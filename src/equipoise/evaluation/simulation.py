@@ -64,7 +64,9 @@ def play_hand(
     record: Int32,
 ) -> tuple[float, float]:
     """Play one hand; return the payoff to A and the sum of corrections. ``record`` gets each round's deal and end."""
-    nodes, amounts, probability, matrices, roots, continuation, deal_range, deal_cumulative, deals, _ = tree
+    nodes, amounts, probability, matrices = tree.nodes, tree.amounts, tree.probability, tree.matrices
+    roots, continuation, deals = tree.roots, tree.continuation, tree.deals
+    deal_range, deal_cumulative = tree.deal_range, tree.deal_cumulative
     strategies, corrections, observer = table
     entries = U(corrections.size)
     subgame = roots.size - 1  # a game opens with the round that leads to all others
