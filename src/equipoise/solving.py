@@ -209,7 +209,7 @@ def _require_measurable(form: Form, stop: Stop) -> None:
 
 
 def _unmeasurable(form: BucketForm) -> str:
-    return f"{form.game.name} is too large for an exact best response, and so is a strategy in its buckets"
+    return f"{form.game.name} is too large for an exact best response, so a strategy in its buckets cannot be measured"
 
 
 def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
