@@ -334,6 +334,7 @@ def _run(
         if checkpoint is not None:
             solver.restore(checkpoint.iteration, checkpoint.state)
             seconds_before, core_seconds_before = checkpoint.seconds, checkpoint.core_seconds
+            del checkpoint  # may be as large as the solver itself
         history = directory.cut_log(solver.iteration)
     history = drive(
         solver,
