@@ -82,14 +82,14 @@ class Recipe:
         return resolved
 
 
-NETWORKS = ("mlp", "cards", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
+NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "updates": ("alternating", "simultaneous"),
     "averaging": ("stochastic", "own_reach", "exact"),
     "rule": tuple(SAMPLED_RULES),
     "probe": ("yes", "no"),
     "cards": ("ranks", "cards"),
-    "network": NETWORKS,
+    "network": (*NETWORKS, "cards"),  # the last is for hold'em
     "shared": ("yes", "no"),
     "scale": ("adaptive", "sqrt"),
     "fitting": ("steps", "algorithm2"),
