@@ -84,7 +84,7 @@ class Recipe:
         return resolved
 
 
-NETWORKS = ("mlp", "cards", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
+NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "updates": ("alternating", "simultaneous"),
     "averaging": ("stochastic", "own_reach", "exact"),
@@ -92,7 +92,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "probe": ("yes", "no"),
     "precision": ("float64", "float32"),
     "cards": ("ranks", "cards"),
-    "network": NETWORKS,
+    "network": (*NETWORKS, "cards"),  # the last is for hold'em
     "shared": ("yes", "no"),
     "scale": ("adaptive", "sqrt"),
     "fitting": ("steps", "algorithm2"),
