@@ -24,7 +24,7 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
     assert "mbb/g" in run("evaluate", "small")[1]
 
     _, out, _ = run("show", "small")
-    assert "player 0 after ''" in out and "raise" in out
+    assert "player 0 first to act" in out and "raise" in out
     hand = last_json(run("show", "small", "--line", "cr", "--hand", "5c5d", "--json")[1])["infosets"]["5c5d|cr"]
     assert hand["fold"] < 0.01 and sum(hand.values()) == pytest.approx(1.0)  # the best pair does not fold
     cells = last_json(run("show", "small", "--line", "cr", "--json")[1])["hands"]

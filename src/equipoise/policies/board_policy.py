@@ -134,7 +134,8 @@ class Line:
     def title(self) -> str:
         """Return the public state in words."""
         beside = f" beside {self.game.deck.text(self.board)}" if self.board else ""
-        return f"player {self.betting.player} after '{self.betting.text}'{beside}"
+        before = f"after '{self.betting.text}'" if self.betting.text else "first to act"
+        return f"player {self.betting.player} {before}{beside}"
 
     def grid(self) -> Float:
         """Return [rank, rank, action]: means over the hands of each cell; suited above the diagonal, aces first.

@@ -195,7 +195,7 @@ def has_board_form(game: Game) -> bool:
 
 
 def board_form(game: Game) -> BoardForm:
-    """Return a game's form over canonical boards."""
+    """Return a game's form over canonical boards. What beats what must not depend on the names of suits."""
     if not (isinstance(game, PokerGame) and has_board_form(game)):
         raise EquipoiseError(f"{game.name} is not a game of two private cards, two rounds and one deal of board cards")
     cards = suit_isomorphism(len(game.deck.ranks), len(game.deck.suits), game.board_cards[1])
