@@ -124,6 +124,7 @@ def test_plot_and_exports(run, kuhn, tmp_path):
 
 def test_match(run, kuhn, tmp_path):
     run("solve", "kuhn_poker", "--iterations", "3", "--out", "early")
+    run("match", kuhn, "early", "--hands", "4", "--json")  # compiles: a slow match would report its progress below
     code, out, err = run("match", kuhn, "early", "--hands", "20000", "--seed", "4", "--json")
     assert (code, err) == (0, "")
     result = last_json(out)

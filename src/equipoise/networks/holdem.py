@@ -13,7 +13,6 @@ Outputs and gradients are those of the plain network, up to rounding. Skip conne
 in the bets' second layer and in the trunk's second and third.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from equipoise.networks.recorded import RecordedNetwork
 from equipoise.networks.rows import Holdings
 
 ROWS_AT_ONCE = 4096  # when rows are read: what a layer makes of them then stays in the cache
@@ -52,7 +52,7 @@ def card_inputs(seen: Holdings, device: torch.device) -> CardInputs:
     return CardInputs(*(torch.from_numpy(each).to(device) for each in (places, bets, seen.holding, seen.node)))
 
 
-class CardNetwork(nn.Module):
+class CardNetwork(RecordedNetwork):
     """B19 Appendix C."""
 
     def __init__(
@@ -100,12 +100,6 @@ class CardNetwork(nn.Module):
         z = functional.layer_norm(z, (width,))  # to mean zero and variance one
         out: Tensor = self.head(z)
         return out
-
-    def backpropagate(self, inputs: CardInputs, gradient_of: Callable[[Tensor], Tensor]) -> None:
-        """Write the parameters' gradient, given that of the loss with respect to the outputs."""
-        self.zero_grad(set_to_none=True)
-        outputs = self(inputs)
-        outputs.backward(gradient_of(outputs.detach()))
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs, by the output layer."""

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from equipoise.networks import holdem
 from equipoise.networks.holdem import CardInputs, CardNetwork, CardsAndBets, card_inputs
+from equipoise.networks.recorded import RecordedNetwork
 from equipoise.networks.rows import SeenRows, Trie, Which
 from equipoise.trees.treeplex import Float
 
@@ -120,7 +121,7 @@ class ResidualNetwork(nn.Module):
                 part.mul_(factor)
 
 
-class RecurrentNetwork(nn.Module):
+class RecurrentNetwork(RecordedNetwork):
     """A recurrent cell over the prefixes of a trie, with or without attention, and a head."""
 
     def __init__(self, inputs: int, outputs: int, architecture: Recurrent) -> None:
@@ -159,12 +160,6 @@ class RecurrentNetwork(nn.Module):
         if self.hidden is not None:
             last = self.hidden(last)
         return torch.relu(last) if self.hidden is not None or self.attention is not None else last
-
-    def backpropagate(self, inputs: Prefixes, gradient_of: Callable[[Tensor], Tensor]) -> None:
-        """Write the parameters' gradient, given that of the loss with respect to the outputs."""
-        self.zero_grad(set_to_none=True)
-        outputs = self(inputs)
-        outputs.backward(gradient_of(outputs.detach()))
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs, by the output layer."""

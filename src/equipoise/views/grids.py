@@ -6,9 +6,8 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.errors import EquipoiseError
-from equipoise.files import write_atomically
 from equipoise.policies.board_policy import Line
+from equipoise.views.plot import save_picture
 from equipoise.views.tables import print_table
 
 _COLOURS = ("#8aa4b8", "#5ba66f", "#c9503f", "#8b3a8f", "#dfab01")  # fold, call or check, bets and raises
@@ -63,9 +62,4 @@ def draw_grid(line: Line, path: str | Path) -> None:
     axes.set_aspect("equal")
     patches = [Patch(color=colour, label=action) for action, colour in zip(line.actions, colours, strict=False)]
     axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncol=len(patches), frameon=False)
-    kind = Path(path).suffix.lstrip(".") or "png"
-    if kind not in figure.canvas.get_supported_filetypes():
-        raise EquipoiseError(f"{path}: cannot draw a '.{kind}' picture; use .png, .svg or .pdf")
-    with write_atomically(path) as file:
-        figure.savefig(file, format=kind, bbox_inches="tight")
-    pyplot.close(figure)
+    save_picture(figure, path)

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from equipoise.errors import EquipoiseError
 from equipoise.files import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Axis = Literal["iteration", "seconds"]
 _COLOURS = ("#0b6e99", "#d9730d", "#4d9a5b", "#9065b0", "#c14c8a", "#787774", "#dfab01", "#e03e3e")
@@ -62,6 +65,13 @@ def plot_sweep(
     axes.grid(which="major", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
+    save_picture(figure, path)
+
+
+def save_picture(figure: "Figure", path: str | Path) -> None:
+    """Write a figure as the kind of picture that its name says, and let go of it."""
+    from matplotlib import pyplot
+
     kind = Path(path).suffix.lstrip(".") or "png"
     if kind not in figure.canvas.get_supported_filetypes():
         raise EquipoiseError(f"{path}: cannot draw a '.{kind}' picture; use .png, .svg or .pdf")
