@@ -408,7 +408,7 @@ class _Suite(Suite):
         inputs: Any = inputs_of(infosets, network, slice(None), torch.device("cpu"))
 
         def call() -> None:
-            network.backpropagate(inputs, lambda outputs: outputs)  # the gradient of half their squares
+            network.backpropagate(inputs, lambda outputs, rows: outputs)  # the gradient of half their squares
 
         each_seconds(call, LSTM_WARM_UP)
         samples = tuple(MILLISECONDS.value(1.0, seconds) for seconds in each_seconds(call, LSTM_COUNTED))

@@ -201,8 +201,9 @@ def _judge_d5(results: Results) -> list[Finding]:
     return findings
 
 
-def _batches(iterations: int) -> tuple[Setting, ...]:
-    return tuple(_run(f"b = {b}", "dncfr", iterations=iterations, batch=b) for b in (50, 100, 500))
+def _batches(iterations: int, until: float | None = None) -> tuple[Setting, ...]:
+    sizes = (50, 100, 500)
+    return tuple(_run(f"b = {b}", "dncfr", iterations=iterations, until=until, batch=b) for b in sizes)
 
 
 D5 = Claim(
@@ -717,6 +718,36 @@ L5 = Claim(
     judge=_levels({_NFSP_LEVEL: ((0.3, 600.0),)}),
 )
 
+LEVEL_OF_D5 = 0.1
+
+
+def _judge_l7(results: Results) -> list[Finding]:
+    findings = []
+    for label, histories in results.items():
+        needed = first_below(histories, LEVEL_OF_D5, "iteration")
+        good = sum(each <= 1000 for each in needed)
+        findings.append(
+            Finding(
+                what=f"{label}: exploitability {LEVEL_OF_D5:g}",
+                paper="within 1000 iterations",
+                ours=f"{good} of {len(needed)} seeds; {_shown(needed)} iterations",
+                holds=good == len(needed),
+            )
+        )
+    return findings
+
+
+L7 = Claim(
+    id="L7",
+    paper=_OWN,
+    says="NLLH(5), Double Neural CFR with b = 50, 100, 500, every seed: below 0.1 within 1000 iterations (D5)",
+    unit="chips a game",
+    full=Sweep(settings=_batches(1000, until=LEVEL_OF_D5), seeds=8, scale="eight seeds, each until it is there"),
+    quick=Sweep(settings=_batches(1000, until=LEVEL_OF_D5)[-1:], seeds=1, scale="b = 500, one seed"),
+    figures=(BY_ITERATION,),
+    judge=_judge_l7,
+)
+
 
 # --- What the paper leaves open, and what decided it
 
@@ -767,4 +798,4 @@ L6 = Claim(
     judge=_judge_l6,
 )
 
-NEURAL_CLAIMS = (D3, D4, D5, D6, D7, D8, D9, D10, D11_NEURAL, D12, C7, L1, L2, L3, L4, L5, L6)
+NEURAL_CLAIMS = (D3, D4, D5, D6, D7, D8, D9, D10, D11_NEURAL, D12, C7, L1, L2, L3, L4, L5, L6, L7)

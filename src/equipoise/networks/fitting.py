@@ -119,9 +119,9 @@ def fit(
     losses: list[Tensor] = []
     parameters = list(network.parameters())
 
-    def gradient_of(batch: Examples, outputs: Tensor) -> Tensor:
-        loss, gradient = loss_and_gradient(fitting.loss, outputs, batch.target, batch.weight)
-        losses.append(loss)
+    def gradient_of(batch: Examples, outputs: Tensor, rows: slice) -> Tensor:
+        loss, gradient = loss_and_gradient(fitting.loss, outputs, batch.target[rows], batch.weight[rows])
+        losses.append(loss if rows.start == 0 else losses.pop() + loss)
         return gradient
 
     for epoch in range(epochs):

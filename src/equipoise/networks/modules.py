@@ -8,7 +8,6 @@ w_y relu(summary), no bias in w_a and w_y. That is ``Recurrent(attention="relu")
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -19,7 +18,7 @@ from torch import Tensor, nn
 
 from equipoise.networks import holdem
 from equipoise.networks.holdem import CardInputs, CardNetwork, CardsAndBets, card_inputs
-from equipoise.networks.recorded import RecordedNetwork
+from equipoise.networks.recorded import GradientOf, RecordedNetwork
 from equipoise.networks.rows import SeenRows, Trie, Which
 from equipoise.trees.treeplex import Float
 
@@ -27,6 +26,7 @@ Cell = Literal["lstm", "gru", "rnn"]
 Attention = Literal["none", "relu"]
 
 GATES: dict[str, int] = {"lstm": 4, "gru": 3, "rnn": 1}
+ROWS_IN_CACHE = 2048  # that a feed-forward network takes forth and back at once
 
 
 class Prefixes(NamedTuple):
@@ -67,7 +67,8 @@ class ResidualNetwork(nn.Module):
     + b_k), output W h + b. All parameters are one vector.
 
     Networks this small spend their time in calls, not in arithmetic. One tensor of parameters, and a backward pass that
-    is written out instead of recorded, make a step of fitting about twice as fast as layers and autograd do.
+    is written out instead of recorded, make a step of fitting about twice as fast as layers and autograd do. Where rows
+    are many, they take their turn part by part: what layers make of a part stays in the cache until the way back.
     """
 
     def __init__(self, inputs: int, outputs: int, architecture: FeedForward) -> None:
@@ -91,28 +92,32 @@ class ResidualNetwork(nn.Module):
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         states, active = [inputs], []
         for number, (weight, bias) in enumerate(layers[:-1]):
-            active.append(torch.addmm(bias, states[-1], weight).relu())
+            active.append(torch.addmm(bias, states[-1], weight).relu_())
             states.append(states[-1] + active[-1] if number else active[-1])
         weight, bias = layers[-1]
         return torch.addmm(bias, states[-1], weight), states, active
 
-    def backpropagate(self, inputs: Tensor, gradient_of: Callable[[Tensor], Tensor]) -> None:
-        """Write the parameters' gradient, given that of the loss with respect to the outputs."""
+    def backpropagate(self, inputs: Tensor, gradient_of: GradientOf) -> None:
+        """Write the parameters' gradient, given that of the loss with respect to the outputs of some rows."""
         with torch.no_grad():
             layers = self.layers(self.flat)
-            outputs, states, active = self._forward(inputs, layers)
             if self.flat.grad is None:
                 self.flat.grad = torch.empty_like(self.flat)
             slots = self.layers(self.flat.grad)
-            own = gradient_of(outputs)
-            above = torch.mm(own, layers[-1][0].t())
-            for number in range(len(layers) - 1, -1, -1):
-                if number < len(active):
-                    own = above * active[number].sign()  # zero where relu was
-                    if number:
-                        above = torch.addmm(above, own, layers[number][0].t())
-                torch.mm(states[number].t(), own, out=slots[number][0])
-                torch.sum(own, 0, out=slots[number][1])
+            for first in range(0, max(1, len(inputs)), ROWS_IN_CACHE):
+                rows = slice(first, first + ROWS_IN_CACHE)
+                outputs, states, active = self._forward(inputs[rows], layers)
+                own = gradient_of(outputs, rows)
+                above = torch.mm(own, layers[-1][0].t())
+                kept = float(first > 0)  # of the slots: the first part writes, others add
+                for number in range(len(layers) - 1, -1, -1):
+                    if number < len(active):
+                        own = torch.ops.aten.threshold_backward(above, active[number], 0.0)  # zero where relu was
+                        if number:
+                            above = above.addmm_(own, layers[number][0].t())
+                    weights, biases = slots[number]
+                    weights.addmm_(states[number].t(), own, beta=kept)
+                    biases.copy_(own.sum(0) if first == 0 else biases + own.sum(0))
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs, by the output layer."""

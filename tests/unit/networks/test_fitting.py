@@ -18,7 +18,14 @@ from equipoise.networks.fitting import (
     part,
 )
 from equipoise.networks.infosets import infosets_of
-from equipoise.networks.modules import FeedForward, Recurrent, ResidualNetwork, inputs_of, make_network
+from equipoise.networks.modules import (
+    ROWS_IN_CACHE,
+    FeedForward,
+    Recurrent,
+    ResidualNetwork,
+    inputs_of,
+    make_network,
+)
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.solvers.neural import architecture_of
 from equipoise.solvers.recipes import NETWORKS
@@ -98,19 +105,20 @@ def test_below_zero_an_output_is_nearly_free_where_regret_was_clipped():
         np.testing.assert_allclose(gradient.numpy(), [[-4.0 * first, -6.0, 4.0]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("rows", [20, 2 * ROWS_IN_CACHE + 20])  # at once, and part by part
 @pytest.mark.parametrize("layers", [1, 2, 4])
-def test_residual_networks_have_the_gradients_of_autograd(layers):
+def test_residual_networks_have_the_gradients_of_autograd(layers, rows):
     network = ResidualNetwork(7, 4, FeedForward(width=6, layers=layers)).double()
     with torch.no_grad():
         network.flat.copy_(random(len(network.flat), seed=3))
-    inputs, pull = random(20, 7, seed=4), random(20, 4, seed=5)
+    inputs, pull = random(rows, 7, seed=4), random(rows, 4, seed=5)
     outputs = network(inputs)
     (expected,) = torch.autograd.grad(outputs, network.flat, pull)
     for _ in range(2):  # the second time into a gradient that is there already
         seen = []
-        network.backpropagate(inputs, lambda found, seen=seen: (seen.append(found), pull)[1])
-        torch.testing.assert_close(network.flat.grad, expected, rtol=0.0, atol=1e-11)
-        torch.testing.assert_close(seen[0], outputs.detach(), rtol=0.0, atol=0.0)
+        network.backpropagate(inputs, lambda found, which, seen=seen: (seen.append(found), pull[which])[1])
+        torch.testing.assert_close(network.flat.grad, expected, rtol=0.0, atol=1e-9)
+        torch.testing.assert_close(torch.cat(seen), outputs.detach(), rtol=0.0, atol=1e-12)
     assert float(expected.abs().max()) > 1.0
 
 
@@ -163,7 +171,7 @@ class Scripted(nn.Module):
         self.shown.append(inputs)
         size = self.losses.pop(0) if self.losses else 1.0
         # Spread over all outputs of a batch, whose weights sum to 1.
-        self.pulls.append(gradient_of(torch.full((len(inputs), 1), size**0.5)))
+        self.pulls.append(gradient_of(torch.full((len(inputs), 1), size**0.5), slice(0, len(inputs))))
         self.parameter.grad = torch.ones(1)
 
 

@@ -97,7 +97,7 @@ def test_outputs_and_gradients_are_those_of_the_printed_network(text):
     assert float(expected.detach().std()) > 0.1
     pull = torch.from_numpy(np.random.default_rng(2).normal(size=expected.shape))
     expected.backward(pull)
-    network.backpropagate(inputs, lambda outputs: pull)
+    network.backpropagate(inputs, lambda outputs, rows: pull)
     ours = dict(network.named_parameters())
     for name, layer in (
         ("card2", plain.card2),

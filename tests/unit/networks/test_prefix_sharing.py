@@ -99,7 +99,7 @@ def test_outputs_and_gradients_are_those_of_plain_networks(leduc, some, architec
     pull = torch.randn(expected.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64).to(precision)
     seen = []
 
-    def gradient_of(outputs):
+    def gradient_of(outputs, rows):
         seen.append(outputs)
         return pull
 
@@ -119,7 +119,7 @@ def test_gradients_do_not_pile_up(leduc, some):
     inputs = prefixes_of(leduc, network, torch.float64, some)
     found = []
     for _ in range(2):
-        network.backpropagate(inputs, torch.ones_like)
+        network.backpropagate(inputs, lambda outputs, rows: torch.ones_like(outputs))
         found.append([parameter.grad.clone() for parameter in network.parameters()])
     assert all(torch.equal(one, two) for one, two in zip(*found, strict=True))
 
