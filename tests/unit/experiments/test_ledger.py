@@ -8,7 +8,6 @@ from equipoise import EquipoiseError, load_game
 from equipoise.abstraction.buckets import deck_of, kind_from_text
 from equipoise.experiments.claim import Finding, verdict
 from equipoise.experiments.claims import CLAIMS
-from equipoise.experiments.holdem_claims import abstraction_levels
 from equipoise.experiments.ledger import reproduce, write_page
 from equipoise.experiments.sweep import Setting, Sweep
 from equipoise.solvers.recipes import find_recipe
@@ -37,7 +36,7 @@ def test_every_claim_of_the_issue_is_declared_with_a_quick_version():
         {"G1", "G2", "G3", "G4", "D1", "D2", "D11"},
         {f"D{n}" for n in range(3, 11)} | {"D11-neural", "D12", "C7"},
     )
-    assert tabular | neural <= set(CLAIMS)
+    assert tabular | neural | {f"C{n}" for n in range(1, 6)} <= set(CLAIMS)
     for claim in CLAIMS.values():
         assert claim.quick.settings and claim.full.settings and claim.figures
         slugs = [setting.slug for setting in claim.full.settings]
@@ -62,7 +61,7 @@ def test_g4_is_counted_by_the_program(tmp_path):
 
 
 def test_abstractions_of_flop_holdem_are_the_published_sizes():
-    levels = abstraction_levels(core_seconds=60.0)
+    levels = [setting for setting in CLAIMS["C2"].full.settings if setting.algorithm == "es-mccfr"]
     assert [setting.parameters["buckets"] for setting in levels] == [
         "kmeans:552",
         "kmeans:5238",
@@ -72,6 +71,53 @@ def test_abstractions_of_flop_holdem_are_the_published_sizes():
     for setting in levels:
         find_recipe(setting.algorithm).resolve(setting.parameters)
         assert kind_from_text(str(setting.parameters["buckets"])).buckets(deck_of(load_game(setting.game)))[0] == 169
+
+
+def on_holdem(*levels, nodes=1e6):
+    return [
+        {"iteration": n + 1, "nodes_touched": nodes * 2**n, "nash_conv_mbb": level} for n, level in enumerate(levels)
+    ]
+
+
+def test_c1_needs_both_levels_and_their_order():
+    assert holds("C1", {"Deep CFR": [on_holdem(900, 38)], "NFSP": [on_holdem(900, 47)]}) == [True, True, True]
+    assert holds("C1", {"Deep CFR": [on_holdem(900, 200)], "NFSP": [on_holdem(900, 300)]}) == [False, False, True]
+    assert holds("C1", {"Deep CFR": [on_holdem(900, 300)], "NFSP": [on_holdem(900, 200)]}) == [False, False, False]
+
+
+def test_c2_counts_nodes_to_deep_cfrs_level_and_orders_abstractions():
+    deep = {"Deep CFR": [on_holdem(900, 50)]}
+    clusters = ("40,000 decisions", "368,000 decisions", "3.6 million decisions")
+    finer_is_better = dict(zip(clusters, ([on_holdem(900, level)] for level in (90, 70, 45)), strict=True))
+    slow = {"lossless": [on_holdem(900, 300, 49, nodes=1e8)]}
+    assert holds("C2", {**deep, **finer_is_better, **slow}) == [True, True, True]
+    coarser_is_better = dict(zip(clusters, ([on_holdem(900, level)] for level in (20, 30, 35)), strict=True))
+    fast = {"lossless": [on_holdem(49, nodes=1e6)]}
+    assert holds("C2", {**deep, **coarser_is_better, **fast}) == [False, False, False]
+
+
+def test_c3_compares_the_spread_of_replicates_with_their_level():
+    assert holds("C3", {"Deep CFR": [[*on_holdem(level)] for level in (100, 101, 99, 102, 98)]}) == [True]
+    assert holds("C3", {"Deep CFR": [[*on_holdem(level)] for level in (100, 140, 90, 102, 70)]}) == [False]
+
+
+def test_c4_and_c5_need_changes_to_be_worse():
+    def results(claim, base, changed):
+        labels = [setting.label for setting in CLAIMS[claim].full.settings]
+        bases = ("Deep CFR", "from scratch each time", "full reservoir")
+        return {label: [on_holdem(base if label in bases else changed)] for label in labels}
+
+    assert holds("C4", results("C4", 100, 130)) == [True, True, True]
+    assert holds("C4", results("C4", 100, 110)) == [False, False, False]
+    assert holds("C5", results("C5", 100, 110)) == [True, True]
+    assert holds("C5", results("C5", 100, 90)) == [False, False]
+
+
+def test_settings_of_every_claim_are_parameters_that_exist():
+    for claim in CLAIMS.values():
+        for setting in (*claim.full.settings, *claim.quick.settings):
+            if setting.measure == "exploitability":
+                find_recipe(setting.algorithm).resolve(setting.parameters, setting.preset)
 
 
 def test_g2_and_g3_compare_at_equal_time():
