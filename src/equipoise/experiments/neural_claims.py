@@ -605,7 +605,7 @@ L1 = Claim(
 
 
 def _aggregated(label: str, game: str, **limits: float) -> Setting:
-    return _run(label, "sd-cfr", game, targets="aggregated", evaluation_growth=1.3, **limits)
+    return _run(label, "sd-cfr", game, targets="aggregated", evaluation_growth=1.1, **limits)
 
 
 def _judge_l4(results: Results) -> list[Finding]:
