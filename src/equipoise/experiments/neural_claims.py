@@ -219,14 +219,15 @@ D5 = Claim(
 
 
 def _falls(label: str, histories: list[History]) -> Finding:
-    """Return whether exploitability falls: to half of its start by half of the run, and further after it."""
-    first, middle = mean(history[0]["exploitability"] for history in histories), histories[0][-1]["iteration"] // 2
-    half, end = mean(at_iteration(histories, middle)), mean(at_end(histories))
+    """Return whether exploitability falls, seed by seed: to half of its start by half of the run, and further then."""
+    middle = histories[0][-1]["iteration"] // 2
+    first = [history[0]["exploitability"] for history in histories]
+    half, end = at_iteration(histories, middle), at_end(histories)
     return Finding(
         what=f"{label}: exploitability at iteration 1, {middle} and {2 * middle}",
         paper="converges",
-        ours=f"{first:.3g}, {half:.3g}, {end:.3g}",
-        holds=end < 0.9 * half < 0.5 * first,
+        ours=f"{mean(first):.3g}, {spread(half)}, {spread(end)}",
+        holds=all(0.5 * a > 0.9 * b > c for a, b, c in zip(first, half, end, strict=True)),
     )
 
 
