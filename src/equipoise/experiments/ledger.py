@@ -68,13 +68,14 @@ def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str
 
 
 def draw(results: dict[str, list[History]], figure: Figure, title: str, path: Path) -> None:
-    """Draw a claim's figure: mean over seeds, with the range."""
+    """Draw a claim's figure: mean over seeds, with the range. Curves that do not have its axis are left out."""
     curves = {
         label if len(figure.y) == 1 else y.removeprefix("variance_"): [
             [(record[figure.x], record[y]) for record in history] for history in histories
         ]
         for label, histories in results.items()
         for y in figure.y
+        if figure.x in histories[0][-1]
     }
     plot_sweep(curves, path, title=title, x_label=figure.x_label, y_label=figure.y_label, log=figure.log)
 

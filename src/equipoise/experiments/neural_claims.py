@@ -123,7 +123,8 @@ def _judge_d4(results: Results) -> list[Finding]:
         reached = [count for count in nodes if count < float("inf")]
         findings.append(
             Finding(
-                what=f"{label}: touched nodes to exploitability 0.06",
+                what=f"{label}: touched nodes to exploitability 0.06"
+                + (" (all histories, twice an iteration; not in the figure)" if label == "XFP" else ""),
                 paper=f"{paper:.0e}" if label in ("NFSP", "XFP") else "at most 1e6",
                 ours=f"{median(nodes):.2g}" if len(reached) == len(nodes) else "not reached",
                 holds=bool(reached) and median(nodes) <= (10 * paper if label in ("NFSP", "XFP") else paper),
