@@ -370,6 +370,13 @@ _DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
     # What the paper does with a list of infosets cannot be done without one: its own reach, and regressed sums.
     "paper": {"averaging": "stochastic", "strategy_kind": "average"}
 }
+_NFSP_UNLISTED: dict[str, object] = {
+    "episodes": 4096,
+    "network": "cards",
+    "q_steps": 4,
+    "rate": 2e-3,
+    "policy_rate": 2e-3,
+}
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -483,6 +490,7 @@ RECIPES: dict[str, Recipe] = {
                 "minibatch": 2048,
             },
             make=_neural("make_nfsp"),
+            unlisted=_NFSP_UNLISTED,
         ),
     )
 }
