@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from equipoise.compiled import on_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games.bluff import Bluff
 from equipoise.memory import require
@@ -151,9 +152,7 @@ class NFSP:
                 for player, moves in enumerate(both):
                     self.transitions[player].add(moves)
                     self._reservoirs[player].add(moves.responses(self._columns), self.iteration)
-            for player in range(2):
-                self._fit_q(player)
-                self._fit_policy(player)
+            on_threads(min(2, self.threads), self._fit, range(2))
             self.self_play.read()
             if self.iteration % self._config.target_every == 0:
                 self.self_play.renew_target()
@@ -163,6 +162,12 @@ class NFSP:
         """Return how often a response explores: less and less, by the inverse square root of the iteration."""
         config = self._config
         return max(config.epsilon_floor, config.epsilon / math.sqrt(max(1, self.iteration)))
+
+    def _fit(self, lane: int, player: int) -> None:
+        """Fit a player's networks; players share nothing that a fit writes to."""
+        del lane
+        self._fit_q(player)
+        self._fit_policy(player)
 
     def _fit_q(self, player: int) -> None:
         """Step down the squared error of Q-learning, with the best values of the target network."""
@@ -265,7 +270,7 @@ def make_nfsp(setup: Setup, parameters: dict[str, Any]) -> NFSP:
         coded = LockstepEpisodes(
             unlisted.tree, rows.layout, **common, unit=unlisted.tree.largest_payoff, threads=setup.threads
         )
-        return NFSP(rows, agents, CodedPlay(rows, agents, coded), config, seeds)
+        return NFSP(rows, agents, CodedPlay(rows, agents, coded, threads=setup.threads), config, seeds)
     prepared = Prepared(setup, parameters["cards"])
     infosets, sampled = prepared.infosets, prepared.sampled
     agents = make_agents(infosets, config.architecture, seeds, prepared.device)

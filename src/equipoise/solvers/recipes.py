@@ -59,6 +59,7 @@ class Recipe:
     presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # other defaults, by name
     unlisted: Mapping[str, object] = field(default_factory=dict)  # other defaults in games too large to list,
     unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # and in presets there
+    unlisted_evaluation: int = 10  # the first iteration that is evaluated there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
 
     def unlists(self, game: Game, engine: Engine) -> bool:
@@ -491,6 +492,7 @@ RECIPES: dict[str, Recipe] = {
             },
             make=_neural("make_nfsp"),
             unlisted=_NFSP_UNLISTED,
+            unlisted_evaluation=1000,
         ),
     )
 }

@@ -46,7 +46,7 @@ class SelfPlay(Protocol):
 
     @property
     def threads(self) -> int:
-        """Return how many threads are in use."""
+        """Return how many threads are in use: for parts of a batch of episodes, the fits of players, evaluations."""
 
     nodes_touched: int
 
@@ -130,9 +130,9 @@ class ListedPlay:
 class CodedPlay:
     """Self-play in a game too large to list."""
 
-    def __init__(self, rows: PokerRows, agents: Agents, episodes: LockstepEpisodes) -> None:
+    def __init__(self, rows: PokerRows, agents: Agents, episodes: LockstepEpisodes, *, threads: int) -> None:
         self.form = form_over_boards(rows.tree.game)
-        self.threads = episodes.threads
+        self.threads = threads
         self._rows = rows
         self._agents = agents
         self._episodes = episodes
