@@ -17,6 +17,7 @@ from equipoise.games import TERMINAL
 from equipoise.sampling.dice import NO_TAPE, choose_index, choose_weighted, happens
 from equipoise.sampling.episodes import Bool, Int64Table, Moves, greedy, moves_of
 from equipoise.sampling.lockstep import (
+    TRAVERSALS_A_PART,
     Deals,
     HandsInLockstep,
     Int8,
@@ -32,7 +33,6 @@ from equipoise.trees.treeplex import Float, Int32, Int64
 
 NumbersOf = Callable[[int, Int64], Float]  # player and codes -> [codes, columns]
 
-EPISODES_A_PART = 4096  # fixed, as of traversals; more, because episodes do not branch
 AVERAGE, GREEDY, EXPLORING = range(3)  # how a move is chosen
 
 
@@ -176,7 +176,7 @@ class LockstepEpisodes(HandsInLockstep):
         unit: float,
         seed: int,
         threads: int = 1,
-        part: int = EPISODES_A_PART,
+        part: int = TRAVERSALS_A_PART,
     ) -> None:
         super().__init__(tree, layout, batch=episodes, seed=seed, threads=threads, part=part)
         self._anticipatory, self._unit = anticipatory, unit
