@@ -124,9 +124,9 @@ def solve(
     the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The strategy is evaluated
     after iteration ``first_evaluation``, then each time the iterations have grown by ``evaluation_growth``: 1 and 1.1
     by default, 10,000 and 2 in games so large that an evaluation takes half a minute, 10 and 1.25 on flop hold'em,
-    where it takes as long as two iterations, 100,000 and 2 for sampled algorithms there, and 10 and 2 for networks,
-    which are read at 90 million infosets. Larger hold'em games are not evaluated: value, nash_conv and exploitability
-    of their solutions are NaN.
+    where it takes as long as two iterations, 100,000 and 2 for sampled algorithms there, and 10 and 2 for networks
+    (NFSP: 1000 and 2), which are read at 90 million infosets. Larger hold'em games are not evaluated: value, nash_conv
+    and exploitability of their solutions are NaN.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
@@ -166,7 +166,7 @@ def solve(
     }
     solver = _make_solver(game, config, on_progress, on_complaint)
     _require_measurable(solver.form, stop)
-    growth, first = (2.0, 10) if unlisted else _evaluations(solver, recipe.evaluation_growth)
+    growth, first = (2.0, recipe.unlisted_evaluation) if unlisted else _evaluations(solver, recipe.evaluation_growth)
     config["evaluation_growth"] = evaluation_growth or growth
     config["first_evaluation"] = first_evaluation or first
     if init_from is not None:

@@ -29,6 +29,7 @@ RECIPES = {
     "deep-cfr": {**FEW, "policy_steps": 20},
     "sd-cfr": FEW,
     "dncfr": {"batch": 80, "width": 8, "steps": 5, "strategy_width": 8, "strategy_steps": 5, "strategy_every": 2},
+    "nfsp": {"episodes": 80, "width": 8, "minibatch": 64, "capacity": 400, "q_capacity": 400},
 }
 
 
@@ -66,9 +67,12 @@ def renamed(key):
     return f"{cards.translate(str.maketrans('cdhs', 'sdch'))}|{betting}"
 
 
-def test_threads_change_nothing(tiny):
-    options = {"parameters": {**RECIPES["deep-cfr"], "traversals": 5000, "steps": 2}, "iterations": 3}
-    one, two = (equipoise.solve(tiny, "deep-cfr", threads=threads, **options) for threads in (1, 2))
+@pytest.mark.parametrize(
+    ("algorithm", "many"), [("deep-cfr", {"traversals": 5000, "steps": 2}), ("nfsp", {"episodes": 5000})]
+)
+def test_threads_change_nothing(tiny, algorithm, many):
+    options = {"parameters": {**RECIPES[algorithm], **many}, "iterations": 3}
+    one, two = (equipoise.solve(tiny, algorithm, threads=threads, **options) for threads in (1, 2))
     assert one.nash_conv == two.nash_conv
 
 

@@ -50,6 +50,25 @@ def deal(game: PokerGame, stream: Stream):
     return tuple(sorted(deck[:hole])), tuple(sorted(deck[hole : 2 * hole])), deck[2 * hole : count]
 
 
+def dealt(game: PokerGame, stream: Stream):
+    """Return the state after both hands are dealt, and the cards of the board."""
+    first, second, board = deal(game, stream)
+    hands = game.hands.index(first), game.hands.index(second)
+    return PokerState(game, hands, (), game.betting.start()), board
+
+
+def after_deals(state: PokerState, board: list[int]):
+    """Turn up the board as far as it is due; return how many deals that took."""
+    game, deals, start = state.game, 0, len(state.board)
+    while state.player == CHANCE:
+        betting_round = next(r for r in range(state.betting.round + 1) if game.board_size(r) > len(state.board))
+        size = game.board_cards[betting_round]
+        cards = tuple(sorted(board[start : start + size]))
+        state = state.child(game.deals(betting_round).index(cards))
+        start, deals = start + size, deals + 1
+    return state, deals
+
+
 @dataclass
 class Visit:
     state: PokerState
@@ -64,22 +83,8 @@ class Visit:
 
 def traverse(game: PokerGame, strategy_of, traverser, k, stream):
     """Return regrets by key at the traverser's decisions, strategies by key at the opponent's, and nodes touched."""
-    first, second, board = deal(game, stream)
-    hands = game.hands.index(first), game.hands.index(second)
-    root = PokerState(game, hands, (), game.betting.start())
+    root, board = dealt(game, stream)
     visits, touched = [Visit(root, None, -1, 1.0, 1.0)], 0
-
-    def after_deals(state):
-        """Turn up the board as far as it is due; return how many deals that took."""
-        deals, start = 0, len(state.board)
-        while state.player == CHANCE:
-            betting_round = next(r for r in range(state.betting.round + 1) if game.board_size(r) > len(state.board))
-            size = game.board_cards[betting_round]
-            cards = tuple(sorted(board[start : start + size]))
-            state = state.child(game.deals(betting_round).index(cards))
-            start, deals = start + size, deals + 1
-        return state, deals
-
     for visit in visits:  # grows while it is walked
         touched += 1
         state = visit.state
@@ -98,7 +103,7 @@ def traverse(game: PokerGame, strategy_of, traverser, k, stream):
         else:
             walked, inclusion = [stream.weighted(visit.strategy)], 1.0
         for place in walked:
-            child, deals = after_deals(state.child(actions[place]))
+            child, deals = after_deals(state.child(actions[place]), board)
             touched += deals
             if child.player == TERMINAL:
                 payoff = child.payoff() * (1.0 if traverser == 0 else -1.0)

@@ -17,19 +17,20 @@ it finds the same.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import kernel, uncounted
+from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.errors import EquipoiseError
 from equipoise.games import TERMINAL
 from equipoise.games.hand_ranks import CARD_BIT, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards, high_card_or_pair
 from equipoise.regret.matching import match_infoset, normalise, positive_parts
 from equipoise.sampling.collect import FloatTable, Rows
-from equipoise.sampling.dice import choose_index, choose_weighted, start_stream
+from equipoise.sampling.dice import NO_TAPE, choose_index, choose_weighted, start_stream
 from equipoise.sampling.schemes import ALL, SUBSET, External, LabelledActions, Robust
 from equipoise.sampling.traversal import OPPONENT, OWN, child_weight, in_subset, subset_inclusion, take_regrets
 from equipoise.trees.betting_tree import BettingNodes, BettingTree
@@ -43,7 +44,6 @@ ScoresOf = Callable[[int, Int64], Float]  # player and codes -> [codes, columns]
 
 U = np.uint64
 TRAVERSALS_A_PART = 2048  # fixed: a network's last bits may depend on how many rows it is asked for at once
-_NO_TAPE = np.zeros((0, 3))
 
 
 class Deals(NamedTuple):
@@ -148,6 +148,30 @@ def strength(layout: CardLayout, best_five: bool, cards: Int8, hand: int, hole: 
     return rank
 
 
+@inlined
+def code_at(nodes: BettingNodes, deal_codes: npt.NDArray[np.int64], hand: int, node: int) -> int:
+    """Return the code of the infoset of the player who acts at a node, in some hand."""
+    cards = deal_codes[hand, nodes.player[node], nodes.round[node]]
+    return cards | (np.int64(node) << NODE_SHIFT)  # type: ignore[no-any-return]  # a whole number inside kernels
+
+
+@inlined
+def place_among(code: int, who: int, keys: Int64, places: Int64, asked: npt.NDArray[np.int64], counts: Int64) -> int:
+    """Return the place of a code among those that are asked for player ``who``; if it is new, it is put there."""
+    slot = find_slot(keys, places, code)
+    if places[slot] == EMPTY:
+        keys[slot], places[slot] = code, counts[who]
+        asked[who, counts[who]] = code
+        counts[who] += 1
+    return int(places[slot])
+
+
+@inlined
+def payoff_at_end(nodes: BettingNodes, sign: int, end: int) -> float:
+    """Return what player 0 wins at an end; ``sign`` says who wins a showdown."""
+    return float(nodes.amount[end] * (sign if nodes.showdown[end] else 1))
+
+
 @uncounted
 def list_codes(
     nodes: BettingNodes,
@@ -163,13 +187,8 @@ def list_codes(
     for at in range(level.node.size):
         node = level.node[at]
         who = nodes.player[node]
-        code = deal_codes[level.traversal[at], who, nodes.round[node]] | (np.int64(node) << NODE_SHIFT)
-        slot = find_slot(keys, places, code)
-        if places[slot] == EMPTY:
-            keys[slot], places[slot] = code, counts[who]
-            asked[who, counts[who]] = code
-            counts[who] += 1
-        level.code[at], level.place[at] = code, places[slot]
+        code = code_at(nodes, deal_codes, level.traversal[at], node)
+        level.code[at], level.place[at] = code, place_among(code, who, keys, places, asked, counts)
 
 
 @uncounted
@@ -207,7 +226,7 @@ def advance(
             normalise(buffer, start, count, total)
             touched += nodes.deals[child]
             if nodes.player[child] == TERMINAL:
-                level.value[at] = sign * nodes.amount[child] * (deals.sign[traversal] if nodes.showdown[child] else 1)
+                level.value[at] = sign * payoff_at_end(nodes, deals.sign[traversal], child)
                 touched += 1
             else:
                 after.node[end], after.traversal[end], after.parent[end], after.slot[end] = child, traversal, at, -1
@@ -231,8 +250,7 @@ def advance(
                     weight = child_weight(inclusion, False)
                     touched += nodes.deals[child]
                     if nodes.player[child] == TERMINAL:
-                        payoff = nodes.amount[child] * (deals.sign[traversal] if nodes.showdown[child] else 1)
-                        buffer[slot] = weight * sign * payoff
+                        buffer[slot] = weight * sign * payoff_at_end(nodes, deals.sign[traversal], child)
                         touched += 1
                     else:
                         after.node[end], after.traversal[end], after.parent[end] = child, traversal, at
@@ -319,8 +337,48 @@ def showdown_by_five(game: PokerGame) -> bool:
     raise EquipoiseError(f"{game.name} ranks hands by a rule of its own, which traversals in lockstep do not know")
 
 
-class Lockstep:
-    """Traversals of a poker game by a scheme, in lockstep. Findings come in parts, so that memory stays bounded."""
+Result = TypeVar("Result")
+
+
+class HandsInLockstep:
+    """A batch of hands that advance together, in parts, so that memory stays bounded."""
+
+    def __init__(
+        self, tree: BettingTree, layout: CardLayout, *, batch: int, seed: int, threads: int, part: int
+    ) -> None:
+        self._tree, self._layout = tree, layout
+        self._best_five = showdown_by_five(tree.game)
+        self._batch, self._seed, self._part = batch, seed, part
+        self.threads = min(threads, -(-batch // part))
+        self.nodes_touched = 0
+
+    def deal(self, player: int, iteration: int, first: int, count: int) -> Deals:
+        """Return the deals of some hands."""
+        deals = Deals(
+            dice=np.zeros((count, 2), np.uint64),
+            codes=np.empty((count, 2, len(self._layout.visible)), np.int64),
+            sign=np.empty(count, np.int8),
+        )
+        deck = self._tree.game.deck.size
+        draw_deals(self._layout, deck, self._best_five, self._seed, iteration, player, first, deals, NO_TAPE)
+        return deals
+
+    def _in_parts(self, run: Callable[[Deals], Result], player: int, iteration: int) -> Iterator[Result]:
+        """Yield what comes of each part of the batch; threads share parts, which keep their order."""
+
+        def run_part(first: int) -> Result:
+            return run(self.deal(player, iteration, first, min(self._part, self._batch - first)))
+
+        firsts = range(0, self._batch, self._part)
+        if self.threads == 1:
+            yield from map(run_part, firsts)
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            yield from pool.map(run_part, firsts)
+
+
+class Lockstep(HandsInLockstep):
+    """Traversals of a poker game by a scheme, in lockstep. Findings come in parts."""
 
     def __init__(
         self,
@@ -337,11 +395,8 @@ class Lockstep:
         plan = scheme.plan(LabelledActions(tree.game, 1, ((1, 1),), lambda classify: None))
         if plan.kind not in (ALL, SUBSET) or plan.probe:
             raise EquipoiseError("traversals in lockstep walk all own actions, or k of them, without probing")
-        self._tree, self._layout, self._plan = tree, layout, plan
-        self._best_five = showdown_by_five(tree.game)
-        self._batch, self._fallback, self._seed, self._part = batch, fallback, seed, part
-        self.threads = min(threads, -(-batch // part))
-        self.nodes_touched = 0
+        super().__init__(tree, layout, batch=batch, seed=seed, threads=threads, part=part)
+        self._plan, self._fallback = plan, fallback
 
     def collect(self, scores_of: ScoresOf, player: int, iteration: int) -> Iterator[tuple[Rows, Rows]]:
         """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
@@ -349,35 +404,10 @@ class Lockstep:
             yield Rows(part.own.code, part.own.values), Rows(part.opponent.code, part.opponent.values)
 
     def parts(self, scores_of: ScoresOf, player: int, iteration: int) -> Iterator[Part]:
-        """Run a player's traversals, and yield what they find; threads share parts, which keep their order."""
-
-        def run(first: int) -> Part:
-            deals = self.deal(player, iteration, first, min(self._part, self._batch - first))
-            return self._walk(scores_of, player, deals)
-
-        firsts = range(0, self._batch, self._part)
-        if self.threads == 1:
-            for first in firsts:
-                yield self._counted(run(first))
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            for part in pool.map(run, firsts):
-                yield self._counted(part)
-
-    def _counted(self, part: Part) -> Part:
-        self.nodes_touched += part.touched
-        return part
-
-    def deal(self, player: int, iteration: int, first: int, count: int) -> Deals:
-        """Return the deals of some traversals."""
-        deals = Deals(
-            dice=np.zeros((count, 2), np.uint64),
-            codes=np.empty((count, 2, len(self._layout.visible)), np.int64),
-            sign=np.empty(count, np.int8),
-        )
-        deck = self._tree.game.deck.size
-        draw_deals(self._layout, deck, self._best_five, self._seed, iteration, player, first, deals, _NO_TAPE)
-        return deals
+        """Run a player's traversals, and yield what they find."""
+        for part in self._in_parts(partial(self._walk, scores_of, player), player, iteration):
+            self.nodes_touched += part.touched
+            yield part
 
     def _walk(self, scores_of: ScoresOf, player: int, deals: Deals) -> Part:
         tree, actions, columns = self._tree, self._tree.most_actions, self._tree.num_columns
@@ -402,7 +432,7 @@ class Lockstep:
                 scores,
                 offset,
                 deals,
-                _NO_TAPE,
+                NO_TAPE,
                 actions,
                 level,
                 after,

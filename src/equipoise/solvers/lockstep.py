@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from equipoise.games.poker import PokerGame
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.sampling.lockstep import Lockstep, ScoresOf
 from equipoise.solvers.stored import StoreLoop
@@ -90,6 +91,11 @@ class SummingRows:
         return regrets, visits
 
 
+def form_over_boards(game: PokerGame) -> BoardForm | UnmeasuredForm:
+    """Return a game too large to list as evaluation sees it, if it can be evaluated."""
+    return board_form(game) if has_board_form(game) else UnmeasuredForm(game)
+
+
 class LockstepCFR(StoreLoop[FoundRows]):
     """Monte Carlo CFR whose sums are in stores, by code."""
 
@@ -108,8 +114,7 @@ class LockstepCFR(StoreLoop[FoundRows]):
         self.strategies = strategies
         self.threads = sampler.threads
         self._sampler = sampler
-        game = rows.tree.game
-        self.form: BoardForm | UnmeasuredForm = board_form(game) if has_board_form(game) else UnmeasuredForm(game)
+        self.form = form_over_boards(rows.tree.game)
 
     @property
     def nodes_touched(self) -> int:

@@ -30,7 +30,7 @@ from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.collect import Rows
-from equipoise.sampling.dice import draw, start_stream
+from equipoise.sampling.dice import NO_TAPE, draw, start_stream
 from equipoise.sampling.gather import Sums
 from equipoise.sampling.tree import Int32Table
 from equipoise.stores.networks import fit_diagnostics, softmax, uniform
@@ -44,7 +44,6 @@ NO_WARM_START = (
     "Deep CFR cannot start from another run: its networks are refitted from samples, and a run keeps none of its "
     "beginning; start dncfr, rs-mccfr+-rsn or rs-mccfr+-asn from it"
 )
-_NO_TAPE = np.zeros((0, 3))
 ROW, ITERATION, FIRST_VALUE = 0, 1, 2  # of a sample
 NOWHERE = -1  # the next sample of a fit that has drawn none yet
 HALF, LOWER = 32, (1 << 32) - 1  # a code of 64 bits is kept in two halves: the upper one comes after the values
@@ -208,7 +207,7 @@ class Memory:
         else:
             windowed = self.kind == "window"
             common = (self._heads, self._values, self._counts)
-            _add_to_reservoir(*common, rows, new.values, iteration, windowed, self._seed, _NO_TAPE)
+            _add_to_reservoir(*common, rows, new.values, iteration, windowed, self._seed, NO_TAPE)
 
     def start_drawing(self, fit_number: int) -> None:
         """Begin the random stream of a fit."""
@@ -232,7 +231,7 @@ class Memory:
             self._weighted,
             latest,
             self._dice,
-            _NO_TAPE,
+            NO_TAPE,
             self._next_sample,
             np.empty(batch, np.uint64),
             self._keys,

@@ -5,39 +5,20 @@ import pytest
 
 from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
-from equipoise.games.notation import read_cards
 from equipoise.networks.infosets import infosets_of
 from equipoise.regret.matching import BEST, UNIFORM
 from equipoise.sampling.collect import Collector
-from equipoise.sampling.dice import choose_index, start_stream
-from equipoise.sampling.lockstep import Deals, Lockstep, write_deal
+from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import External, Robust
 from equipoise.trees.betting_tree import betting_tree
-from equipoise.trees.codes import card_layout, code_of, nodes_of
+from equipoise.trees.codes import card_layout, nodes_of
+from tests.codes import SameDeals, code_of_key, coded_rows, scores_by_hash
 from tests.naive.cfr import regret_matching
 from tests.naive.lockstep import Stream, traverse
 from tests.samples import prepared
 
 BATCH, SEED, ITERATION = 120, 4, 3
-NO_TAPE = np.zeros((0, 3))
 every_player = pytest.mark.parametrize("player", [0, 1])
-
-
-def code_of_key(tree, layout, key):
-    game = tree.game
-    cards, _, betting = key.partition("|")
-    hand, _, board = cards.partition("/")
-    node = tree.node_of_text[betting]
-    return code_of(layout, read_cards(game.deck, hand), read_cards(game.deck, board), tree.states[node].round, node)
-
-
-def scores_by_hash(player, codes):
-    """Return scores without pattern, about half of them negative, the same for a code whenever it is asked for."""
-    assert len(np.unique(codes)) == len(codes) > 0
-    mixed = (codes.astype(np.uint64)[:, None] + np.arange(8, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    return (mixed >> np.uint64(40)).astype(np.float64) / 2**24 - 0.5
 
 
 def gathered(lockstep, scores_of, player, iteration=ITERATION):
@@ -49,27 +30,8 @@ def gathered(lockstep, scores_of, player, iteration=ITERATION):
     ], len(parts)
 
 
-class SameDeals(Lockstep):
-    """Lockstep with the deals of a sampled game, drawn as its traversal draws them."""
-
-    sampled = None
-
-    def deal(self, player, iteration, first, count):
-        tree, stage = self.sampled.tree, len(self.sampled.source.stages) - 1
-        labels = self.sampled.source.stages[stage].labels
-        deals = Deals(
-            np.zeros((count, 2), np.uint64), np.empty((count, 2, stage + 1), np.int64), np.empty(count, np.int8)
-        )
-        table = tree.deals.reshape(-1, 3 * (stage + 1))
-        deck = self._tree.game.deck
-        for number in range(count):
-            start_stream(deals.dice[number], SEED, iteration, player, first + number)
-            chosen = choose_index(deals.dice[number], NO_TAPE, len(table))
-            hands = [labels[who][table[chosen, 3 * stage + who]].partition("/") for who in range(2)]
-            cards = [*(read_cards(deck, hand)[0] for hand, _, _ in hands), *read_cards(deck, hands[0][2])]
-            scratch = np.zeros(2 * len(deck.suits), np.uint64)
-            write_deal(self._layout, False, np.array(cards, np.int8), number, deals, scratch)
-        return deals
+class LockstepWithSameDeals(SameDeals, Lockstep):
+    pass
 
 
 @every_player
@@ -83,24 +45,8 @@ def test_the_same_deals_and_draws_find_the_same(text, player, scheme, fallback):
     scores = sample.random_regrets(1)
     tree = betting_tree(sample.game)
     layout = card_layout(sample.game, renamed=False)
-    codes = np.array([code_of_key(tree, layout, key) for key in rows.row_keys])
-    place = {int(code): row for row, code in enumerate(codes)}
-    assert len(place) == len(codes)
-    # the columns of listed rows are by name, those of codes by action
-    columns = np.full((len(codes), tree.num_columns), -1)
-    for row, code in enumerate(codes):
-        node = int(nodes_of(np.array([code]))[0])
-        first = tree.nodes.first_child[node]
-        for child in range(first, first + tree.nodes.num_children[node]):
-            state = tree.states[node]
-            name = rows.grammar.action(sample.game.betting_action_name(state, int(tree.nodes.column[child])))
-            columns[row, tree.nodes.column[child]] = rows.actions.index(name)
-    by_row = rows.to_rows(scores, (0, 1))
-
-    def scores_of(who, asked):
-        assert np.all(tree.nodes.player[nodes_of(asked)] == who)
-        found = np.array([place[int(code)] for code in asked])
-        return np.where(columns[found] >= 0, np.take_along_axis(by_row[found], np.maximum(columns[found], 0), 1), 9.9)
+    coded = coded_rows(rows, tree, layout)
+    scores_of = coded.numbers_of(rows.to_rows(scores, (0, 1)))
 
     collector = Collector(
         *(sample.sampled, scheme, rows.entry_row, rows.entry_column, rows.num_columns),
@@ -111,7 +57,7 @@ def test_the_same_deals_and_draws_find_the_same(text, player, scheme, fallback):
     expected = [
         [array.copy() for side in both for array in side] for both in collector.collect(scores, player, ITERATION)
     ]
-    lockstep = SameDeals(tree, layout, scheme, batch=BATCH, fallback=fallback, seed=SEED, part=50)
+    lockstep = LockstepWithSameDeals(tree, layout, scheme, batch=BATCH, fallback=fallback, seed=SEED, part=50)
     lockstep.sampled = sample.sampled
     found, parts = gathered(lockstep, scores_of, player)
     assert parts == 3
@@ -119,10 +65,8 @@ def test_the_same_deals_and_draws_find_the_same(text, player, scheme, fallback):
         listed_rows, listed = (
             np.concatenate(arrays) for arrays in list(zip(*expected, strict=True))[2 * side : 2 * side + 2]
         )
-        np.testing.assert_array_equal(found[3 * side], codes[listed_rows])
-        moved = np.where(
-            columns[listed_rows] >= 0, np.take_along_axis(listed, np.maximum(columns[listed_rows], 0), 1), 0.0
-        )
+        np.testing.assert_array_equal(found[3 * side], coded.codes[listed_rows])
+        moved = coded.moved(listed, listed_rows)
         np.testing.assert_array_equal(found[3 * side + 1], moved)
         assert np.abs(moved).max() > 0.05
     assert lockstep.nodes_touched == collector.nodes_touched > BATCH
