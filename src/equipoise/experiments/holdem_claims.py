@@ -121,7 +121,7 @@ def _nfsp(core_seconds: float) -> Setting:
         algorithm="nfsp",
         core_seconds=core_seconds,
         evaluation_growth=4.0,
-        first_evaluation=200,
+        first_evaluation=1000,
     )
 
 
