@@ -5,8 +5,8 @@ import pytest
 
 import equipoise
 from equipoise.errors import EquipoiseError
+from equipoise.games import sizes
 from equipoise.runs.directory import RunDirectory
-from equipoise.solvers import setup as setups
 from equipoise.solving import open_policy
 
 FILE = """
@@ -34,7 +34,7 @@ RECIPES = {
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    monkeypatch.setattr(setups, "MOST_LISTED", 0)
+    monkeypatch.setattr(sizes, "MOST_LISTED", 0)
     path = tmp_path / "tiny.py"
     path.write_text(FILE)
     return f"python:{path}"
