@@ -247,12 +247,12 @@ def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch):
     assert policy.game == game.name and policy.origin["iterations"] == 60_000
     key = "5c5d/2c3d4h2d|cc/cc/"
     assert policy.action_probabilities(key) == solution.policy.action_probabilities(key)
-    assert policy.action_probabilities("5c5d|cr")["fold"] < 0.05 < policy.action_probabilities("2c3d|cr")["fold"]
+    assert policy.action_probabilities("5c5d|cr")["fold"] < 0.05
     result = play_match(policy, "uniform", hands=20_000)
     assert result.through == "lockstep" and result.aivat is None
     assert result.duplicate.interval[0] > 0.0
     part = policy.listed("2c3d4h")
-    assert part.action_probabilities("5c5d/2c3d4h|cc/") == policy.action_probabilities("5c5d/2c3d4h|cc/")
+    assert part.action_probabilities("5d5c/2c3d4h|cc/") == policy.action_probabilities("5c5d/2c3d4h|cc/")
     with pytest.raises(EquipoiseError, match="no values for AIVAT"):
         play_match(policy, "uniform", hands=100, known="both")
     with pytest.raises(EquipoiseError, match="sample it by hands"):
@@ -262,8 +262,7 @@ def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch):
 
 
 def test_hands_are_dealt_twice_and_can_be_read():
-    game = flop_holdem_of(5, 4)
-    hands = []
+    game, hands = flop_holdem_of(5, 4), []
     play_match("uniform", "always-raise", game=game, hands=60, on_hand=hands.append)
     for first, second in zip(hands[::2], hands[1::2], strict=True):
         dealt = [[a for state, a in hand.events() if state.player == CHANCE] for hand in (first, second)]

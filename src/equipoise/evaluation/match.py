@@ -261,10 +261,12 @@ class _Watchers(NamedTuple):
 def _way_to_play(game: Game, players: Players) -> Through:
     if isinstance(game, PokerGame) and not _betting_can_be_listed(game):
         return "rules"
+    asked_at_once = isinstance(game, PokerGame) and all(isinstance(player, LockstepPlayer) for player in players)
+    if asked_at_once and has_board_form(game):  # even where few cards could be listed, it is no gain
+        return "lockstep"
     if all(isinstance(player, ListedPlayer) for player in players) and not too_large_to_list(game):
         return "tree"
-    asked_at_once = all(isinstance(player, LockstepPlayer) for player in players)
-    return "lockstep" if asked_at_once and isinstance(game, PokerGame) else "rules"
+    return "lockstep" if asked_at_once else "rules"
 
 
 def _betting_can_be_listed(game: PokerGame) -> bool:
@@ -370,15 +372,15 @@ def exact_match(
     """Return A's exact expected payoff against B from both seats, on a game that can be listed or is over boards."""
     played, (first, second) = _seat(a, b, game)
     names, granted = (first.name, second.name), set_threads(threads) if threads > 1 else 1
-    if isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and not too_large_to_list(played):
+    if isinstance(first, BoardPlayer) and isinstance(second, BoardPlayer) and has_board_form(played):
+        boards = board_form(played)
+        strategies = first.strategy_over(boards), second.strategy_over(boards)
+        won, lost = BoardEvaluator(boards, threads=granted).match_values(*strategies, on_boards)
+    elif isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and not too_large_to_list(played):
         form, _ = _listed(played)
         evaluator = Evaluator(form, threads=granted)
         mine, theirs = first.strategies(form), second.strategies(form)
         won, lost = evaluator.value((mine[0], theirs[1])), evaluator.value((theirs[0], mine[1]))
-    elif isinstance(first, BoardPlayer) and isinstance(second, BoardPlayer) and has_board_form(played):
-        boards = board_form(played)
-        strategies = first.strategy_over(boards), second.strategy_over(boards)
-        won, lost = BoardEvaluator(boards, threads=granted).match_values(*strategies, on_boards)
     else:
         raise EquipoiseError(f"an exact match needs every infoset, and {played.name} has too many; sample it by hands")
     return ExactResult(game=played.name, players=names, seats=(won, 0.0 - lost))  # not -0.0
