@@ -36,6 +36,11 @@ from tests.naive.lockstep_play import play_pair
 from tests.strategies import layout
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 @cache
 def policies(ranks=4, suits=3, board=2, caps=(1, 2)):
     form = board_form(small_holdem(ranks, suits, board, caps))
@@ -237,7 +242,6 @@ def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch):
     from equipoise import solving
     from equipoise.evaluation import match
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     game = three_rounds(4, 3)
     for module in (solving, match):
         monkeypatch.setattr(module, "load_game", lambda text: game)
