@@ -13,7 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from equipoise.policies.board_policy import BoardPolicy
+    from equipoise.policies.holdem_policy import HoldemPolicy
 
 app = App(
     name="equipoise",
@@ -258,7 +258,9 @@ def match(
     exact: Annotated[bool, Parameter(negative="", help="Compute the expected result instead of playing.")] = False,
     aivat: Annotated[
         Literal["both", "a", "b", "none"] | None,
-        Parameter(help="Whose strategy AIVAT may use to take out luck; both, where the game can be listed."),
+        Parameter(
+            help="Whose strategy AIVAT may use to take out luck; both if not given, but none on hold'em: it takes time."
+        ),
     ] = None,
     seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
     threads: Threads = 1,
@@ -273,7 +275,7 @@ def match(
     from equipoise.evaluation.hand_logs import writing_hands
     from equipoise.evaluation.match import big_blind_of, exact_match, play_match
     from equipoise.games import load_game
-    from equipoise.views.progress import show_count
+    from equipoise.views.progress import show_match
     from equipoise.views.tables import print_exact_match, print_match
 
     players = _entrant(a), _entrant(b)
@@ -282,14 +284,15 @@ def match(
             raise EquipoiseError(
                 "--exact plays no hands, so there is nothing to write: leave out --exact, --log, --phh"
             )
-        expected = exact_match(*players, game=game, threads=threads)
+        with show_match(f"{a} against {b}", hands=0) as watched:
+            expected = exact_match(*players, game=game, threads=threads, on_boards=watched.boards)
         played = load_game(expected.game)
         if json:
             return _print_json(expected.to_json(played))
         return print_exact_match(expected, unit=played.chip_unit(), big_blind=big_blind_of(played))
     with (
         writing_hands((a, b), log=log, phh=phh) as on_hand,
-        show_count(f"{a} against {b}", hands, "hands") as on_progress,
+        show_match(f"{a} against {b}", hands=hands) as watched,
     ):
         result = play_match(
             *players,
@@ -298,7 +301,8 @@ def match(
             known=aivat,
             seed=seed,
             threads=threads,
-            on_progress=on_progress,
+            on_progress=watched.hands,
+            on_boards=watched.boards,
             on_hand=on_hand,
         )
     played = load_game(result.game)
@@ -309,16 +313,14 @@ def match(
 
 def _entrant(text: str) -> Any:
     """Return the player that a text names: a baseline, or the policy of a run directory or policy file."""
-    from equipoise.evaluation.players import BASELINES, PolicyPlayer, QueriedPlayer
-    from equipoise.policies import Policy
+    from equipoise.evaluation.players import BASELINES, player_of
     from equipoise.solving import open_policy
 
     if text in BASELINES:
         return BASELINES[text]
     if not Path(text).exists():
         raise EquipoiseError(f"'{text}' is neither a run, nor a policy file, nor one of {', '.join(BASELINES)}")
-    policy = open_policy(text)
-    return PolicyPlayer(text, policy) if isinstance(policy, Policy) else QueriedPlayer(text, policy)
+    return player_of(text, open_policy(text))
 
 
 @app.command
@@ -338,16 +340,16 @@ def show(
     json: Json = False,
 ) -> None:
     """Print a strategy: action by action, infoset by infoset; hold'em as grids of starting hands at a betting line."""
-    from equipoise.policies.board_policy import BoardPolicy
+    from equipoise.policies.holdem_policy import HoldemPolicy
     from equipoise.solving import open_policy
 
     policy = open_policy(run)
-    if isinstance(policy, BoardPolicy):
+    if isinstance(policy, HoldemPolicy):
         if infoset is None and hand is not None:
             infoset = f"{hand}{f'/{board}' if board else ''}|{line or ''}"
-        return _show_board_policy(policy, infoset, line or "", board or "", output, json)
+        return _show_holdem(policy, infoset, line or "", board or "", output, json)
     if any(given is not None for given in (line, hand, board, output)):
-        raise EquipoiseError(f"--line, --hand, --board and -o are for flop_holdem; {policy.game} has --infoset KEY")
+        raise EquipoiseError(f"--line, --hand, --board and -o are for hold'em; {policy.game} has --infoset KEY")
     if infoset is not None:
         policy.action_probabilities(infoset)  # says what is wrong with an unknown key
         indices = [policy.keys.index(infoset)]
@@ -364,8 +366,8 @@ def show(
     return None
 
 
-def _show_board_policy(
-    policy: "BoardPolicy", infoset: str | None, line: str, board: str, output: Path | None, as_json: bool
+def _show_holdem(
+    policy: "HoldemPolicy", infoset: str | None, line: str, board: str, output: Path | None, as_json: bool
 ) -> None:
     """Show one infoset, or a betting line as grids."""
     from equipoise.views.grids import draw_grid, print_grids
@@ -437,17 +439,17 @@ def export(
 ) -> None:
     """Write a policy as JSON, CSV or a pickled OpenSpiel TabularPolicy, or its game as a Gambit .efg file."""
     from equipoise.games import load_game
-    from equipoise.policies.board_policy import BoardPolicy
     from equipoise.policies.export import write_csv, write_json, write_open_spiel
+    from equipoise.policies.holdem_policy import HoldemPolicy
     from equipoise.solving import open_policy
 
     policy = open_policy(run)
-    if isinstance(policy, BoardPolicy):
+    if isinstance(policy, HoldemPolicy):
         if to not in ("csv", "json"):
             raise EquipoiseError(f"{policy.game} is too large for {to}; export a part of it as csv or json")
         policy = policy.listed(board or "")
     elif board is not None:
-        raise EquipoiseError(f"--board is for flop_holdem; {policy.game} is exported as a whole")
+        raise EquipoiseError(f"--board is for hold'em; {policy.game} is exported as a whole")
     if to == "efg":
         from equipoise.games.efg import write_efg
 

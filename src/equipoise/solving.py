@@ -18,6 +18,7 @@ from equipoise.compiled import set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game, load_game
 from equipoise.policies.board_policy import BoardPolicy
+from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
 from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
 from equipoise.runs.directory import Checkpoint, RunDirectory
 from equipoise.runs.drive import Preparation, Progress, Record, Stop, drive
@@ -65,12 +66,9 @@ class Solution:
     directory: Path | None
 
     @cached_property
-    def policy(self) -> Policy | BoardPolicy:
+    def policy(self) -> Policy | HoldemPolicy:
         """Return the average strategy as a policy."""
-        origin = {name: number for name, number in self.summary().items() if name != "game"}
-        if isinstance(self.solver.form, BoardForm):
-            return BoardPolicy(form=self.solver.form, strategy=self.solver.average_strategy(), origin=origin)
-        return policy_from_strategies(_listed(self.solver.form), self.solver.average_strategy(), origin)
+        return _policy_of(self.solver, {name: number for name, number in self.summary().items() if name != "game"})
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
@@ -380,7 +378,19 @@ def named(game: Game, found: BestResponses) -> Record:
     return numbers if per_chip is None else {**numbers, "nash_conv_mbb": found.nash_conv * per_chip}
 
 
-def open_policy(path: str | Path) -> Policy | BoardPolicy:
+def _policy_of(solver: Solver, origin: Mapping[str, Any]) -> Policy | HoldemPolicy:
+    """Return what a solver has found as a policy."""
+    form, strategy = solver.form, solver.average_strategy()
+    if isinstance(form, BoardForm):
+        return BoardPolicy(form=form, strategy=strategy, origin=origin)
+    if isinstance(form, UnmeasuredForm):
+        return LargePolicy(rules=form.game, strategy=strategy, origin=origin)
+    if isinstance(form, LargeForm):
+        raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
+    return policy_from_strategies(form, strategy, origin)
+
+
+def open_policy(path: str | Path) -> Policy | HoldemPolicy:
     """Return the policy of a finished run, of an unfinished run's last checkpoint, or of a policy file."""
     if Path(path).is_file():
         return load_policy(path)
@@ -395,9 +405,7 @@ def open_policy(path: str | Path) -> Policy | BoardPolicy:
     if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)
     solver, origin["iterations"] = _restored(directory)
-    if isinstance(solver.form, BoardForm):
-        return BoardPolicy(form=solver.form, strategy=solver.average_strategy(), origin=origin)
-    return policy_from_strategies(_listed(solver.form), solver.average_strategy(), origin)
+    return _policy_of(solver, origin)
 
 
 def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, Any]) -> BoardPolicy:
@@ -406,14 +414,6 @@ def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, An
     form, (start, stored, scale) = board_form(game), (checkpoint.state[name] for name in BoardCFR.AVERAGE)
     strategy = TableStrategy(form, start, Table(stored, scale))
     return BoardPolicy(form=form, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})
-
-
-def _listed(form: Form) -> SequenceForm:
-    if isinstance(form, UnmeasuredForm):
-        raise EquipoiseError(f"{_unmeasurable(form)}; its run can be resumed")
-    if not isinstance(form, SequenceForm):
-        raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
-    return form
 
 
 def _tensorboard(directory: RunDirectory) -> Callable[[Record], None]:

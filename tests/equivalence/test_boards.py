@@ -18,8 +18,9 @@ from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form, entries_before
 from equipoise.trees.compile import compile_game
 from equipoise.trees.treeplex import normalised
+from tests.board_strategies import RandomStrategy
 from tests.equivalence.test_resume import kill_after_a_checkpoint
-from tests.small_holdem import small_holdem, write_small_holdem
+from tests.holdem import small_holdem, write_small_holdem
 from tests.solvers import RULES
 
 
@@ -99,31 +100,6 @@ def test_iterations_equal_those_with_every_hand_listed(small, algorithm, updates
     assert one.value == pytest.approx(other.value, abs=1e-11)
     assert one.best_response_values == pytest.approx(other.best_response_values, abs=1e-11)
     assert other.nash_conv > 0.1
-
-
-class RandomStrategy:
-    """A strategy that is no table: it is drawn when it is asked for, and some actions are never played."""
-
-    concurrent = False
-
-    def __init__(self, form):
-        self.form = form
-
-    def _draw(self, trees, board, width):
-        random = np.random.default_rng([5, board])
-        out = np.empty((int(entries_before(trees)[2]), width))
-        for player, row, actions in zip(trees.node_player, trees.node_row, trees.node_actions, strict=True):
-            first = entries_before(trees)[player] + row - trees.roots
-            weights = random.random((actions, width)) * (random.random((actions, width)) < 0.8) + 1e-9
-            out[first : first + actions] = weights / weights.sum(axis=0)
-        return out.ravel()
-
-    def write_start(self, out):
-        out[:] = self._draw(self.form.betting[0], 10_000, self.form.num_starting_classes)
-
-    def write_boards(self, first, last, out):
-        widths = np.diff(self.form.pairs.first_pair)
-        out[:] = np.concatenate([self._draw(self.form.betting[1], b, widths[b]) for b in range(first, last)])
 
 
 def test_any_strategy_is_evaluated_exactly_and_can_be_queried(small):

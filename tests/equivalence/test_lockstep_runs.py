@@ -5,9 +5,11 @@ import pytest
 
 import equipoise
 from equipoise.errors import EquipoiseError
+from equipoise.evaluation.match import exact_match, play_match
+from equipoise.games import sizes
 from equipoise.runs.directory import RunDirectory
-from equipoise.solvers import setup as setups
 from equipoise.solving import open_policy
+from equipoise.stores.memories import FittedMemory
 
 FILE = """
 from equipoise.games.betting import BettingRound, BettingRules
@@ -35,7 +37,7 @@ RECIPES = {
 
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    monkeypatch.setattr(setups, "MOST_LISTED", 0)
+    monkeypatch.setattr(sizes, "MOST_LISTED", 0)
     path = tmp_path / "tiny.py"
     path.write_text(FILE)
     return f"python:{path}"
@@ -57,8 +59,9 @@ def test_a_run_that_is_made_longer_ends_as_one_that_was_not_cut(tiny, algorithm,
     for key in ("3c2c|", "3s3h/2c2d3c|cc/", "3s3h/2c2d3c|cc/r"):
         found = policy.action_probabilities(key)
         assert sum(found.values()) == pytest.approx(1.0)
-        assert found == whole.policy.action_probabilities(key)
-        assert found == pytest.approx(whole.policy.action_probabilities(renamed(key)))
+        # A network's last bits may differ where it is asked for one row.
+        assert found == pytest.approx(whole.policy.action_probabilities(key), abs=1e-6)
+        assert found == pytest.approx(whole.policy.action_probabilities(renamed(key)), abs=1e-6)
 
 
 def renamed(key):
@@ -85,3 +88,20 @@ def test_games_that_are_not_evaluated_are_trained_all_the_same(tmp_path):
     assert equipoise.resume(tmp_path / "run", iterations=3).iterations == 3
     with pytest.raises(EquipoiseError, match="iterations or seconds"):
         equipoise.solve("limit_holdem", "sd-cfr", until=1.0, parameters=few)
+
+
+def test_networks_are_opened_as_they_were_fitted_and_play_matches(tiny, tmp_path, monkeypatch):
+    for algorithm, parameters in RECIPES.items():
+        equipoise.solve(tiny, algorithm, iterations=4, parameters=parameters, out=tmp_path / algorithm)
+
+    def fit_again(memory, iteration):
+        raise AssertionError("a policy network was fitted again")
+
+    monkeypatch.setattr(FittedMemory, "fit", fit_again)
+    deep, single, double = (open_policy(tmp_path / algorithm) for algorithm in RECIPES)
+    for first, second in ((deep, single), (single, double)):
+        exact, played = exact_match(first, second), play_match(first, second, hands=20_000, known="both")
+        assert played.through == "lockstep" and abs(exact.seats[0] - exact.seats[1]) > 0.01
+        for estimate in (played.duplicate, played.aivat):
+            assert estimate.mean == pytest.approx(exact.mean, abs=4 * estimate.standard_error)
+        assert played.aivat.standard_deviation < 0.5 * played.duplicate.standard_deviation

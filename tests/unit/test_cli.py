@@ -164,7 +164,7 @@ def test_match(run, kuhn, tmp_path):
         (["solve", "leduc_poker", "--set", "alpha=1"], "has no parameter 'alpha'"),
         (["solve", "leduc_poker", "--algorithm", "dcfr", "--set", "alpha=x"], "alpha=x is not valid"),
         (["solve", "goofspiel(cards=9)"], "GiB"),
-        (["solve", "limit_holdem"], "take a smaller game"),
+        (["solve", "limit_holdem"], "--set buckets=ehs2:10"),
         (["solve", "limit_holdem(caps=4)"], "the most bets and raises of each of four rounds, 0 to 9, as 3-3-4-4"),
         (["solve", "nolimit_holdem(actions=pot)"], "fcpa (fold, call, pot, all-in), full"),
         (["solve", "nolimit_holdem(stack=99)"], "whole number from 100"),

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.small_holdem import write_small_holdem
+from tests.holdem import write_small_holdem
 from tests.unit.test_cli import last_json, run  # noqa: F401 - a fixture
 
 

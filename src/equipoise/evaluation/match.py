@@ -2,8 +2,10 @@
 
 Every deal is played twice with the seats swapped, and the mean of the two hands is one sample (duplicate). Beside it
 stands what the same hands say without that (plain), and after AIVAT has taken out luck (see ``aivat``). On games that
-can be listed hands are played in compiled code, and :func:`exact_match` says what an endless match would come to. Games
-too large for that (hold'em) are played through their rules, hand by hand.
+can be listed hands are played in compiled code; on poker games too large for that (hold'em) in lockstep, many at a
+time; and players who can be asked only for one state after another are taken through the rules, hand by hand.
+:func:`exact_match` says what an endless match would come to, where all infosets can be gone through: on listed games,
+and on flop hold'em board by board.
 
 AIVAT's value function is that of *self-play*: what an infoset of the observer's is worth when the known player meets
 itself there. It knows nothing of how the two at the table fare against each other.
@@ -13,45 +15,53 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from equipoise.compiled import set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation.aivat import LuckCorrector
+from equipoise.evaluation.board_aivat import BoardLuck
 from equipoise.evaluation.hands import Hand, recorded_hands
-from equipoise.evaluation.players import BASELINES, Baseline, ListedPlayer, Player, PolicyPlayer, QueriedPlayer
+from equipoise.evaluation.lockstep_play import lockstep_hands, pair_sums, play_in_lockstep
+from equipoise.evaluation.players import (
+    BASELINES,
+    AnyPolicy,
+    Baseline,
+    BoardPlayer,
+    ListedPlayer,
+    LockstepPlayer,
+    Player,
+    QueriedPlayer,
+    player_of,
+)
 from equipoise.evaluation.rules_play import play_hand_by_rules
 from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, Table, play_pairs
-from equipoise.games import Game, State, load_game
+from equipoise.games import Game, load_game
 from equipoise.games.poker import PokerGame
-from equipoise.policies.policy import Policy
+from equipoise.games.sizes import betting_size, too_large_to_list
+from equipoise.memory import require
 from equipoise.sampling.tree import SampledGame, compile_for_sampling
 from equipoise.trees.best_response import Evaluator, Strategies
-from equipoise.trees.betting_tree import BettingTree
+from equipoise.trees.betting_tree import BettingTree, betting_tree
+from equipoise.trees.board_evaluator import BoardEvaluator, OnBoards, silent
+from equipoise.trees.board_form import board_form, has_board_form
+from equipoise.trees.board_places import board_places
+from equipoise.trees.codes import Int8
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
-from equipoise.trees.treeplex import Float
+from equipoise.trees.treeplex import Float, Int32
 
 Known = Literal["both", "a", "b", "none"]
-Through = Literal["tree", "rules"]
-Entrant = Player | Policy | str  # a string names a baseline
+Through = Literal["tree", "lockstep", "rules"]
+Players = tuple[Player, Player]
+Entrant = Player | AnyPolicy | str  # a string names a baseline
 
 OnHands = Callable[[int], None]
 
-
-class HandCorrections(Protocol):
-    """AIVAT for games played through their rules: what the corrections of a listed game are, asked hand by hand.
-
-    Whoever can value a large game (by vectors of hands on its public tree) fills this in. Both are in payoffs to A.
-    """
-
-    def start(self, seat_of_a: int) -> float:
-        """Return the estimate before the observer has acted."""
-
-    def after(self, state: State, action: int, seat_of_a: int) -> float:
-        """Return what an action adds to the estimate; 0 where another than the observer acts."""
+MOST_BETTING_NODES = 2_000_000  # more would take minutes to list
+KEPT_BYTES_A_PAIR = 160  # while AIVAT goes through the boards: cards and ends, and where they stand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +113,7 @@ class MatchResult:
     seed: int
     threads: int
     seconds: float
-    through: Through  # the compiled tree, or the rules
+    through: Through  # how hands were played
 
     @property
     def best(self) -> Estimate:
@@ -180,6 +190,14 @@ def big_blind_of(game: Game) -> int | None:
     return game.big_blind if isinstance(game, PokerGame) else None
 
 
+class _Hands(NamedTuple):
+    """What was played: sums over pairs, of payoffs and of AIVAT's corrections, and its estimates before a hand."""
+
+    sums: Float
+    starts: tuple[float, float]
+    threads: int
+
+
 def play_match(
     a: Entrant,
     b: Entrant,
@@ -189,17 +207,17 @@ def play_match(
     known: Known | None = None,
     seed: int = 0,
     threads: int = 1,
-    corrections: HandCorrections | None = None,
     on_progress: OnHands = lambda hands: None,
+    on_boards: OnBoards = silent,
     on_hand: Callable[[Hand], None] | None = None,
 ) -> MatchResult:
     """Let two players play ``hands`` hands (an odd number is rounded up) and return what came of it.
 
-    ``known`` says whose strategy AIVAT may use: ``both``, that of ``a`` or of ``b`` alone, or ``none`` (no AIVAT); if
-    not given, both where there are values for AIVAT. ``game`` is needed only where no policy names it. ``on_hand`` is
-    called with every hand, and costs time. Players that cannot list their strategy, and games that cannot be listed,
-    are played through the rules; AIVAT then needs ``corrections``. The result depends on the players, the number of
-    hands and the seed, not on ``threads``.
+    ``known`` says whose strategy AIVAT may use: ``both``, that of ``a`` or of ``b`` alone, or ``none`` (no AIVAT). If
+    not given, it is both where the game can be listed, and none elsewhere: on flop hold'em AIVAT goes through all
+    boards, which takes as long as an exact evaluation (``on_boards`` follows it), and beyond it there is none.
+    ``game`` is needed only where no policy names it. ``on_hand`` is called with every hand, and costs time. The result
+    depends on the players, the number of hands and the seed, not on ``threads``.
     """
     if hands < 4:
         raise EquipoiseError(f"hands={hands} is not valid; an interval needs 4 hands or more")
@@ -207,40 +225,20 @@ def play_match(
         raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
     if threads < 1:
         raise EquipoiseError(f"threads={threads} is not valid; give a number above 0")
-    played, (first, second) = _seat(a, b, game)
+    played, players = _seat(a, b, game)
+    through = _way_to_play(played, players)
     pairs = (hands + 1) // 2
+    known = known or ("both" if through == "tree" else "none")
+    _require_values(played, players, through, known)
     started = time.perf_counter()
-    starts = (0.0, 0.0)
-    if isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and can_be_listed(played):
-        through: Through = "tree"
-        known = known or "both"
-        granted = set_threads(threads) if threads > 1 else 1
-        form, sampled = _listed(played)
-        strategies = first.strategies(form), second.strategies(form)
-        table, starts = correction_table(form, sampled, strategies, known)
-        chunks: list[FloatTable] = []
-        done = 0
-        for batch in play_pairs(sampled, table, pairs=pairs, seed=seed, threads=granted, recorded=on_hand is not None):
-            chunks.append(batch.sums)
-            if on_hand is not None:
-                for hand in recorded_hands(sampled, batch.records, 2 * done):
-                    on_hand(hand)
-            done += batch.pairs
-            on_progress(2 * done)
-        sums = np.concatenate(chunks).sum(axis=0)
-    else:
-        through, granted = "rules", 1
-        if corrections is not None:
-            starts = corrections.start(0), corrections.start(1)
-        elif known not in (None, "none"):
-            raise EquipoiseError(f"there are no values for AIVAT in {played.name}: leave it out, or give none")
-        known = known or ("both" if corrections is not None else "none")
-        sums = _sums_by_rules(played, (first, second), pairs, seed, corrections, on_progress, on_hand)
-    plain, duplicate, seats = _estimates(sums[:SAMPLES], pairs, (0.0, 0.0))
-    aivat = None if known == "none" else _estimates(sums[SAMPLES:], pairs, starts)[1]
+    watched = _Watchers(on_progress, on_boards, on_hand)
+    ways = {"tree": _on_tree, "lockstep": _in_lockstep, "rules": _by_rules}
+    found = ways[through](played, players, pairs, known, seed, threads, watched)
+    plain, duplicate, seats = _estimates(found.sums[:SAMPLES], pairs, (0.0, 0.0))
+    aivat = None if known == "none" else _estimates(found.sums[SAMPLES:], pairs, found.starts)[1]
     return MatchResult(
         game=played.name,
-        players=(first.name, second.name),
+        players=(players[0].name, players[1].name),
         hands=2 * pairs,
         seats=seats,
         plain=plain,
@@ -248,27 +246,144 @@ def play_match(
         aivat=aivat,
         known=known,
         seed=seed,
-        threads=granted,
+        threads=found.threads,
         seconds=time.perf_counter() - started,
         through=through,
     )
 
 
-def exact_match(a: Entrant, b: Entrant, *, game: Game | str | None = None, threads: int = 1) -> ExactResult:
-    """Return A's exact expected payoff against B from both seats, on a game that can be listed."""
+class _Watchers(NamedTuple):
+    on_progress: OnHands
+    on_boards: OnBoards
+    on_hand: Callable[[Hand], None] | None
+
+
+def _way_to_play(game: Game, players: Players) -> Through:
+    if isinstance(game, PokerGame) and not _betting_can_be_listed(game):
+        return "rules"
+    asked_at_once = isinstance(game, PokerGame) and all(isinstance(player, LockstepPlayer) for player in players)
+    if asked_at_once and has_board_form(game):  # even where few cards could be listed, it is no gain
+        return "lockstep"
+    if all(isinstance(player, ListedPlayer) for player in players) and not too_large_to_list(game):
+        return "tree"
+    return "lockstep" if asked_at_once else "rules"
+
+
+def _betting_can_be_listed(game: PokerGame) -> bool:
+    try:
+        return betting_size(game.betting).nodes <= MOST_BETTING_NODES
+    except EquipoiseError:  # too many even to be counted
+        return False
+
+
+def _require_values(game: Game, players: Players, through: Through, known: Known) -> None:
+    """Refuse AIVAT where nothing can value the game."""
+    if known == "none" or through == "tree":
+        return
+    over_boards = all(isinstance(player, BoardPlayer) for player in players) and has_board_form(game)
+    if through == "rules" or not over_boards:
+        raise EquipoiseError(
+            f"there are no values for AIVAT in this match of {game.name}: leave it out, or give none; "
+            "games that can be listed have them, and flop_holdem"
+        )
+
+
+def _on_tree(
+    game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
+) -> _Hands:
+    first, second = players
+    assert isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer)
+    granted = set_threads(threads) if threads > 1 else 1
+    form, sampled = _listed(game)
+    table, starts = correction_table(form, sampled, (first.strategies(form), second.strategies(form)), known)
+    chunks: list[FloatTable] = []
+    done, recorded = 0, watched.on_hand is not None
+    for batch in play_pairs(sampled, table, pairs=pairs, seed=seed, threads=granted, recorded=recorded):
+        chunks.append(batch.sums)
+        if watched.on_hand is not None:
+            for hand in recorded_hands(sampled, batch.records, 2 * done):
+                watched.on_hand(hand)
+        done += batch.pairs
+        watched.on_progress(2 * done)
+    return _Hands(np.concatenate(chunks).sum(axis=0), starts, granted)
+
+
+def _in_lockstep(
+    game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
+) -> _Hands:
+    first, second = players
+    assert isinstance(game, PokerGame) and isinstance(first, LockstepPlayer) and isinstance(second, LockstepPlayer)
+    tree = betting_tree(game)
+    strategies, names = (first.strategy_on(tree), second.strategy_on(tree)), (first.name, second.name)
+    if known != "none":
+        require(pairs * KEPT_BYTES_A_PAIR, what=f"AIVAT of {2 * pairs:,} hands", instead="play fewer, or leave it out")
+    sums = np.zeros(SUMS)
+    kept: list[tuple[Int8, Int32]] = []
+    for part in play_in_lockstep(tree, strategies, names=names, pairs=pairs, seed=seed):
+        sums[:SAMPLES] += pair_sums(part.won)
+        if known != "none":
+            kept.append((part.cards, part.ends))
+        if watched.on_hand is not None:
+            for hand in lockstep_hands(tree, part):
+                watched.on_hand(hand)
+        watched.on_progress(2 * (part.first_pair + len(part.cards)))
+    if known == "none":
+        return _Hands(sums, (0.0, 0.0), 1)
+    granted = set_threads(threads)
+    form = board_form(game)
+    by_boards = [player.strategy_over(form) for player in players if isinstance(player, BoardPlayer)]
+    observer = A if known == "b" else B
+    luck = BoardLuck(form, by_boards[1 - observer], by_boards[observer] if known == "both" else None, threads=granted)
+    # By the observer's seat: A sits where the observer does, or in the other seat.
+    by_seat = slice(None) if observer == A else slice(None, None, -1)
+    cards, ends = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
+    found = luck.correct(board_places(form), cards, ends[:, by_seat], watched.on_boards)
+    sign = 1.0 if observer == A else -1.0
+    sums[SAMPLES:] = pair_sums(sign * found.corrections[:, by_seat])
+    before_a_hand = found.starts if observer == A else found.starts[::-1]
+    return _Hands(sums, (sign * before_a_hand[0], sign * before_a_hand[1]), granted)
+
+
+def _by_rules(
+    game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
+) -> _Hands:
+    """Play through the rules, on one thread and without AIVAT."""
+    sums = np.zeros(SUMS)
+    for pair in range(pairs):
+        won = np.zeros((1, 2))
+        for seat in range(2):
+            hand = play_hand_by_rules(game, players, seat_of_a=seat, seed=seed, pair=pair)
+            won[0, seat] = hand.payoff_to_a()
+            if watched.on_hand is not None:
+                watched.on_hand(hand)
+        sums[:SAMPLES] += pair_sums(won)
+        watched.on_progress(2 * pair + 2)
+    return _Hands(sums, (0.0, 0.0), 1)
+
+
+def exact_match(
+    a: Entrant,
+    b: Entrant,
+    *,
+    game: Game | str | None = None,
+    threads: int = 1,
+    on_boards: OnBoards = silent,
+) -> ExactResult:
+    """Return A's exact expected payoff against B from both seats, on a game that can be listed or is over boards."""
     played, (first, second) = _seat(a, b, game)
-    if not (isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and can_be_listed(played)):
-        raise EquipoiseError(f"an exact match needs every history, and {played.name} has too many; sample it by hands")
-    form, _ = _listed(played)
-    evaluator = Evaluator(form, threads=set_threads(threads) if threads > 1 else 1)
-    mine, theirs = first.strategies(form), second.strategies(form)
-    seats = evaluator.value((mine[0], theirs[1])), 0.0 - evaluator.value((theirs[0], mine[1]))  # not -0.0
-    return ExactResult(game=played.name, players=(first.name, second.name), seats=seats)
-
-
-def can_be_listed(game: Game) -> bool:
-    """Return whether a game's infosets can be listed: all but hold'em, whose hands are too many."""
-    return not (isinstance(game, PokerGame) and game.hole_cards > 1)
+    names, granted = (first.name, second.name), set_threads(threads) if threads > 1 else 1
+    if isinstance(first, BoardPlayer) and isinstance(second, BoardPlayer) and has_board_form(played):
+        boards = board_form(played)
+        strategies = first.strategy_over(boards), second.strategy_over(boards)
+        won, lost = BoardEvaluator(boards, threads=granted).match_values(*strategies, on_boards)
+    elif isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and not too_large_to_list(played):
+        form, _ = _listed(played)
+        evaluator = Evaluator(form, threads=granted)
+        mine, theirs = first.strategies(form), second.strategies(form)
+        won, lost = evaluator.value((mine[0], theirs[1])), evaluator.value((theirs[0], mine[1]))
+    else:
+        raise EquipoiseError(f"an exact match needs every infoset, and {played.name} has too many; sample it by hands")
+    return ExactResult(game=played.name, players=names, seats=(won, 0.0 - lost))  # not -0.0
 
 
 def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
@@ -278,7 +393,7 @@ def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
     return form, sampled
 
 
-def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, tuple[Player, Player]]:
+def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, Players]:
     """Return the game and the two players, or say why these two cannot play each other."""
     players = _player(a, "A"), _player(b, "B")
     found = [(player.name, player.policy.game) for player in players if isinstance(player, QueriedPlayer)]
@@ -300,8 +415,8 @@ def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, tuple[
 
 
 def _player(entrant: Entrant, letter: str) -> Player:
-    if isinstance(entrant, Policy):
-        return PolicyPlayer(letter, entrant)
+    if isinstance(entrant, AnyPolicy):
+        return player_of(letter, entrant)
     if isinstance(entrant, str):
         if entrant not in BASELINES:
             raise EquipoiseError(f"there is no player '{entrant}'; {', '.join(BASELINES)} need no policy")
@@ -331,32 +446,6 @@ def correction_table(
         by_action.append(sign * found.by_action)
         starts[seat if observer == A else 1 - seat] = sign * found.start
     return Table(flat, to_table.from_form((by_action[0], by_action[1])), observer), (starts[0], starts[1])
-
-
-def _sums_by_rules(
-    game: Game,
-    players: tuple[Player, Player],
-    pairs: int,
-    seed: int,
-    corrections: HandCorrections | None,
-    on_progress: OnHands,
-    on_hand: Callable[[Hand], None] | None,
-) -> Float:
-    """Return the sums of a match played through the rules, as the compiled simulation makes them."""
-    sums = np.zeros(SUMS)
-    for pair in range(pairs):
-        payoffs, corrected = np.zeros(3), np.zeros(3)
-        for seat in range(2):
-            hand = play_hand_by_rules(game, players, seat_of_a=seat, seed=seed, pair=pair)
-            payoffs[seat] = hand.payoff_to_a()
-            if corrections is not None:
-                corrected[seat] = sum(corrections.after(state, action, seat) for state, action in hand.decisions())
-            if on_hand is not None:
-                on_hand(hand)
-        payoffs[2], corrected[2] = payoffs[:2].mean(), corrected[:2].mean()
-        sums += np.concatenate([payoffs, payoffs**2, corrected, corrected**2])
-        on_progress(2 * pair + 2)
-    return sums
 
 
 def _estimates(sums: Float, pairs: int, starts: tuple[float, float]) -> tuple[Estimate, Estimate, tuple[float, float]]:

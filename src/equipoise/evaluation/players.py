@@ -1,7 +1,9 @@
 """Who plays a match: saved policies, and simple opponents that need no solving.
 
 A :class:`Player` says, for a history of the rules, with what probabilities it acts; it may use only what the acting
-player sees. A :class:`ListedPlayer` can also write its strategy down for every infoset of a compiled game.
+player sees. A :class:`ListedPlayer` can also write its strategy down for every infoset of a compiled game, a
+:class:`LockstepPlayer` can be asked for many infosets of a poker game at once, and a :class:`BoardPlayer` can be
+evaluated over all boards.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +15,16 @@ import numpy as np
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game, State
 from equipoise.games.poker import PokerGame
+from equipoise.policies.board_policy import BoardPolicy
+from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import Policy, strategies_from_policy
 from equipoise.trees.best_response import Strategies
+from equipoise.trees.betting_tree import BettingTree, betting_tree
+from equipoise.trees.board_evaluator import BoardStrategy
+from equipoise.trees.board_form import BoardForm
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.treeplex import normalised
+from equipoise.trees.situations import BettingStrategy, SituationStrategy
+from equipoise.trees.treeplex import Float, normalised
 
 
 @runtime_checkable
@@ -37,6 +45,22 @@ class ListedPlayer(Player, Protocol):
 
     def strategies(self, form: SequenceForm) -> Strategies:
         """Return the player's strategies for both seats, in the form's order."""
+
+
+@runtime_checkable
+class LockstepPlayer(Player, Protocol):
+    """A player of poker who can be asked for many infosets at once."""
+
+    def strategy_on(self, tree: BettingTree) -> SituationStrategy:
+        """Return the player's strategy for both seats."""
+
+
+@runtime_checkable
+class BoardPlayer(LockstepPlayer, Protocol):
+    """A player of a game over boards whose strategy can be written down for all of them, board after board."""
+
+    def strategy_over(self, form: BoardForm) -> BoardStrategy:
+        """Return the player's strategy for both seats."""
 
 
 class Queried(Protocol):
@@ -81,6 +105,36 @@ class PolicyPlayer(QueriedPlayer):
         return normalised(form.treeplexes[0], first), normalised(form.treeplexes[1], second)
 
 
+@dataclass(frozen=True)
+class HoldemPlayer(QueriedPlayer):
+    """A saved policy of hold'em at play."""
+
+    policy: HoldemPolicy
+
+    def strategy_on(self, tree: BettingTree) -> SituationStrategy:
+        return self.policy.strategy
+
+
+@dataclass(frozen=True)
+class BoardPolicyPlayer(HoldemPlayer):
+    """A saved policy of hold'em over boards at play."""
+
+    policy: BoardPolicy
+
+    def strategy_over(self, form: BoardForm) -> BoardStrategy:
+        return self.policy.strategy
+
+
+AnyPolicy = Policy | HoldemPolicy
+
+
+def player_of(name: str, policy: AnyPolicy) -> "PolicyPlayer | HoldemPlayer":
+    """Return the player who plays by a policy."""
+    if isinstance(policy, BoardPolicy):
+        return BoardPolicyPlayer(name, policy)
+    return HoldemPlayer(name, policy) if isinstance(policy, HoldemPolicy) else PolicyPlayer(name, policy)
+
+
 def _uniform(names: Sequence[str]) -> Sequence[float]:
     return [1.0 / len(names)] * len(names)
 
@@ -123,6 +177,20 @@ class Baseline:
             strategy[sequences] = np.concatenate([np.zeros(0), *listed])
             written.append(strategy)
         return written[0], written[1]
+
+    def strategy_on(self, tree: BettingTree) -> SituationStrategy:
+        return BettingStrategy(tree, self._table(tree))
+
+    def strategy_over(self, form: BoardForm) -> BoardStrategy:
+        tree = betting_tree(form.game)
+        return BettingStrategy(tree, self._table(tree), form)
+
+    def _table(self, tree: BettingTree) -> Float:
+        table = np.zeros((tree.num_nodes, tree.num_columns))
+        for node, state in enumerate(tree.states):
+            if not state.finished:
+                table[node, tree.legal[node]] = self.probabilities(tree.action_names(node))
+        return table
 
     def check(self, game: Game) -> None:
         """Refuse a game that the baseline cannot play."""

@@ -12,8 +12,10 @@ from math import comb
 
 from equipoise.errors import EquipoiseError
 from equipoise.games.betting import BettingRules, BettingState, apply_action, legal_actions
+from equipoise.games.game import Game
 from equipoise.games.poker import PokerGame
 
+MOST_LISTED = 20_000_000  # infosets
 MOST_FUTURES = 100_000  # distinct betting states; more would take minutes
 
 
@@ -88,6 +90,11 @@ def num_deals(game: PokerGame) -> int:
 def num_infosets(game: PokerGame, hands: Sequence[int] | None = None) -> int:
     """Return the infosets of both players. ``hands`` by round may be those of an abstraction or up to isomorphism."""
     return _times(betting_size(game.betting).decisions, hands or hands_by_round(game))
+
+
+def too_large_to_list(game: Game) -> bool:
+    """Return whether a poker game has so many infosets that they can be worked with only as they are met."""
+    return isinstance(game, PokerGame) and num_infosets(game) > MOST_LISTED
 
 
 def num_infoset_actions(game: PokerGame, hands: Sequence[int] | None = None) -> int:

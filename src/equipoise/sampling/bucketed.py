@@ -18,12 +18,13 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import num_infoset_actions
-from equipoise.games.suits import Int16
+from equipoise.games.suits import HOLE_CARDS, Int16, place_of_set
 from equipoise.memory import require
 from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.tree import BATCH_BYTES, FIRST, TABLE_BYTES, WIDTH, SampledGame, from_betting_tree
-from equipoise.trees.betting_tree import betting_tree
+from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, entries_before, has_board_form
+from equipoise.trees.situations import Situations, normalised_rows
 from equipoise.trees.treeplex import Float, Int32, Int64
 
 MOST_ENTRIES = 2**31 - 1  # of a table: places are 32-bit numbers
@@ -80,15 +81,57 @@ def _write_rows(
                 out[offset + (first_entries[player] + entry + action) * width + own] = strategy[action]
 
 
-class BucketStrategy:
-    """Sums of strategies by (node, bucket), as the strategy of a board form: hand by hand, board after board."""
+@kernel
+def _write_buckets(tables: BucketTables, cards: Int32, betting_round: Int64, out: Int64) -> None:
+    """Write the buckets of rows of cards (private, then board as it was dealt) in the rounds that are given."""
+    in_order = np.empty(cards.shape[1], np.int32)
+    hands = tables.choose[tables.bits.size, HOLE_CARDS]
+    for row in range(cards.shape[0]):
+        in_order[:HOLE_CARDS] = np.sort(cards[row, :HOLE_CARDS])
+        hand = place_of_set(in_order[:HOLE_CARDS], tables.choose)
+        bucket = 0
+        for earlier in range(betting_round[row] + 1):
+            shown = tables.board_cards[earlier]
+            in_order[:shown] = np.sort(cards[row, HOLE_CARDS : HOLE_CARDS + shown])
+            raw = tables.first_raw[earlier] + place_of_set(in_order[:shown], tables.choose)
+            image = np.int64(tables.image[np.int64(tables.renaming_of[raw]) * hands + hand])
+            bucket = bucket_of(tables, earlier, bucket, np.int64(tables.board_of[raw]), image)
+        out[row] = bucket
+
+
+class BucketSums:
+    """The strategies that are proportional to sums by (node, bucket), in any hold'em game; asked for by infoset."""
+
+    def __init__(self, game: SampledGame, buckets: Buckets, sums: Float) -> None:
+        assert isinstance(game.source, BettingTree)
+        self.tree = game.source
+        self._tables, self._sums = buckets.tables, sums
+        self._first = game.tree.nodes.reshape(-1, WIDTH)[:, FIRST].astype(np.int64)
+
+    def probabilities_at(self, asked: Situations) -> Float:
+        """Return the probabilities of actions at some infosets, by column."""
+        nodes, node = self.tree.nodes, asked.node
+        bucket = np.empty(len(node), np.int64)
+        _write_buckets(self._tables, asked.cards.astype(np.int32), nodes.round[node].astype(np.int64), bucket)
+        actions, first_child = nodes.num_children[node].astype(np.int64), nodes.first_child[node].astype(np.int64)
+        place = self._first[node] + bucket * actions
+        out = np.zeros((len(node), self.tree.num_columns))
+        for action in range(int(actions.max(initial=0))):
+            has = np.flatnonzero(actions > action)
+            out[has, nodes.column[first_child[has] + action]] = self._sums[place[has] + action]
+        return normalised_rows(out, self.tree.legal[node])
+
+
+class BucketStrategy(BucketSums):
+    """The same as the strategy of a board form: hand by hand, board after board."""
 
     concurrent = True
 
     def __init__(self, form: BoardForm, game: SampledGame, buckets: Buckets, sums: Float) -> None:
-        self._form, self._sums = form, sums
+        super().__init__(game, buckets, sums)
+        self._form = form
         rows = game.tree.nodes.reshape(-1, WIDTH)
-        place_of = betting_tree(form.game).node_of_text
+        place_of = self.tree.node_of_text
         self._nodes: list[Int64] = []
         for betting, states in zip(form.betting, form.states, strict=True):
             first = [int(rows[place_of[state.text], FIRST]) for state in states]

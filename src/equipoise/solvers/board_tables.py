@@ -6,6 +6,7 @@ nearest steps, so that increments far smaller than a step are not lost but kept 
 hash of place and iteration: a run is the same every time, on any number of threads.
 """
 
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy.typing as npt
 
 from equipoise.compiled import inlined, uncounted
 from equipoise.trees.board_form import Betting, BoardForm, Pairs, entries_before
+from equipoise.trees.board_places import BoardPlaces, board_places
+from equipoise.trees.situations import Situations, normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
 Storage = Literal["float64", "float32", "int16"]
@@ -131,10 +134,40 @@ class TableStrategy:
     def write_start(self, out: Float) -> None:
         """Write the probabilities of the first round: those of one board that is no board."""
         betting = self.form.betting[0]
-        table = Table(self.start_sums, np.zeros(0, np.float32))
         pairs = self.form.pairs._replace(first_pair=np.array([0, self.form.num_starting_classes]))
-        _write_normalised(betting, pairs, entries_before(betting), table, 0, 1, out)
+        _write_normalised(betting, pairs, entries_before(betting), self._start_table, 0, 1, out)
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
         """Write the probabilities beside some boards."""
         _write_normalised(self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out)
+
+    @property
+    def _start_table(self) -> Table:
+        return Table(self.start_sums, np.zeros(0, np.float32))
+
+    @cached_property
+    def _places(self) -> BoardPlaces:
+        return board_places(self.form)
+
+    def probabilities_at(self, asked: Situations) -> Float:
+        """Return the probabilities of actions at some infosets, by column."""
+        places, form = self._places, self.form
+        nodes, out = places.tree.nodes, np.zeros((len(asked.node), places.tree.num_columns))
+        for betting_round in range(2):
+            some = np.flatnonzero(nodes.round[asked.node] == betting_round)
+            board, own = places.classes(asked.cards[some], second_round=betting_round == 1)
+            first_pair = form.pairs.first_pair if betting_round == 1 else np.array([0, form.num_starting_classes])
+            entries = form.first_entries[2] if betting_round == 1 else entries_before(form.betting[0])[2]
+            table = self.sums if betting_round == 1 else self._start_table
+            node, width = asked.node[some], first_pair[board + 1] - first_pair[board]
+            first_child, actions = nodes.first_child[node].astype(np.int64), nodes.num_children[node]
+            for action in range(int(actions.max(initial=0))):
+                has = np.flatnonzero(actions > action)
+                child = first_child[has] + action
+                entry = places.entry[child]
+                place = first_pair[board[has]] * entries + entry * width[has] + own[has]
+                numbers = table.stored[place].astype(np.float64)
+                if table.scale.size > 0:
+                    numbers *= np.abs(numbers) * table.scale[board[has] * entries + entry]
+                out[some[has], nodes.column[child]] = numbers
+        return normalised_rows(out, places.tree.legal[asked.node])

@@ -12,10 +12,9 @@ from equipoise.games.poker import PokerGame
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.sampling.lockstep import Lockstep, ScoresOf
 from equipoise.solvers.stored import StoreLoop
-from equipoise.stores.board_average import BoardAverage
+from equipoise.stores.board_average import BoardAverage, MixturePlay
 from equipoise.stores.memories import MemorySampler
 from equipoise.stores.sums import FoundRows, RowRegrets, RowStrategies, RowSums, summed
-from equipoise.trees.board_evaluator import BoardStrategy
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
 
 Found = tuple[dict[int, RowSums], dict[int, RowSums]]
@@ -128,8 +127,9 @@ class LockstepCFR(StoreLoop[FoundRows]):
         averaged = tuple(1 - player for player in players)  # the opponent's strategy, as the traverser met it
         return FoundRows(self.iteration, players, averaged, regret, visits)
 
-    def average_strategy(self) -> BoardStrategy:
-        """Return the average strategy, as the form's evaluator takes it."""
-        assert isinstance(self.form, BoardForm)
+    def average_strategy(self) -> MixturePlay:
+        """Return the average strategy as the form's evaluator takes it, or as it can be asked for."""
         mixtures = self.strategies.mixture(0), self.strategies.mixture(1)
-        return BoardAverage(self.form, self.rows, mixtures)
+        if isinstance(self.form, BoardForm):
+            return BoardAverage(self.form, self.rows, mixtures)
+        return MixturePlay(self.rows, mixtures)

@@ -9,6 +9,7 @@ import torch
 from equipoise.errors import EquipoiseError
 from equipoise.games import TERMINAL
 from equipoise.games.poker import PokerGame
+from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import require
 from equipoise.networks.fitting import Fitting, Plateau
 from equipoise.networks.holdem import CardsAndBets
@@ -23,7 +24,7 @@ from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_for_sampling
 from equipoise.solvers.lockstep import LockstepCFR, RememberingRows, SummingRows
-from equipoise.solvers.setup import SAMPLED_RULES, Setup, too_large_to_list
+from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.stored import StoredCFR, match_table
 from equipoise.stores.memories import (
     MemoryConfig,

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from equipoise.abstraction.buckets import NONE, Buckets, has_deck
 from equipoise.errors import EquipoiseError, nearest
 from equipoise.games import Game
+from equipoise.games.sizes import too_large_to_list
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.bucketed import compile_buckets
 from equipoise.sampling.large import LargeForm
@@ -18,7 +19,7 @@ from equipoise.solvers.board_tables import STORAGES
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup, too_large_to_list
+from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup
 from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.sequence_form import SequenceForm

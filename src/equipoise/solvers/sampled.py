@@ -21,7 +21,7 @@ from equipoise.abstraction.buckets import Buckets
 from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
-from equipoise.sampling.bucketed import BucketStrategy
+from equipoise.sampling.bucketed import BucketStrategy, BucketSums
 from equipoise.sampling.dice import start_stream
 from equipoise.sampling.gather import GATHER, gather, shares
 from equipoise.sampling.large import LargeForm
@@ -279,11 +279,14 @@ class SampledCFR:
         return self.regret_sum, self.average_strategy()
 
     def average_strategy(self) -> Any:
-        """Return the average strategy as the form's evaluator takes it; sums where there is no form to order them."""
+        """Return the average strategy as the form's evaluator takes it, or as it can be asked for."""
         if isinstance(self.form, BoardForm):
             assert self._buckets is not None
             return BucketStrategy(self.form, self._game, self._buckets, self.strategy_sum)
-        if isinstance(self.form, LargeForm | UnmeasuredForm):
+        if isinstance(self.form, UnmeasuredForm):
+            assert self._buckets is not None
+            return BucketSums(self._game, self._buckets, self.strategy_sum)
+        if isinstance(self.form, LargeForm):
             return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
         return TableMap(self.form).to_form(self.strategy_sum)
 

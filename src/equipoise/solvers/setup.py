@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from equipoise.games import Game
-from equipoise.games.poker import PokerGame
-from equipoise.games.sizes import num_infosets
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, Rule
 from equipoise.sampling.large import LargeForm
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
@@ -28,13 +26,6 @@ class Setup:
 
 # A game as evaluation sees it.
 Form = SequenceForm | LargeForm | BoardForm | UnmeasuredForm
-
-MOST_LISTED = 20_000_000  # infosets
-
-
-def too_large_to_list(game: Game) -> bool:
-    """Return whether a poker game has so many infosets that only codes of them can be worked with."""
-    return isinstance(game, PokerGame) and num_infosets(game) > MOST_LISTED
 
 
 SAMPLED_RULES: dict[str, Rule] = {

@@ -1,4 +1,4 @@
-"""What stores play in a game of boards x hands (flop hold'em), written board by board for the exact evaluator.
+"""What stores play in a game too large to list: asked for by infoset, or (flop hold'em) written board by board.
 
 A store plays a mixture: strategies that are asked for by code, each with a weight (one, if it is an average already).
 The behaviour of a mixture is the sum of weight x own reach x strategy, normalised; own reach needs a strategy's earlier
@@ -8,23 +8,59 @@ decisions, so these are read, too.
 import numpy as np
 
 from equipoise.networks.poker_rows import PokerRows
-from equipoise.stores.networks import uniform
 from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
 from equipoise.trees.board_form import BoardForm, entries_before
 from equipoise.trees.codes import Int8, codes_of
 from equipoise.trees.distinct import distinct
+from equipoise.trees.situations import Situations, normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
 
-class BoardAverage:
+class MixturePlay:
+    """What two players' mixtures play, in any poker game; asked for by infoset."""
+
+    def __init__(self, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> None:
+        self._rows = rows
+        self._mixtures = mixtures
+
+    def probabilities_at(self, asked: Situations) -> FloatTable:
+        """Return the probabilities of actions at some infosets, by column."""
+        tree = self._rows.tree
+        out = np.empty((len(asked.node), tree.num_columns))
+        rounds = tree.nodes.round[asked.node].astype(np.int64)
+        codes = codes_of(self._rows.layout, asked.cards, rounds, asked.node)
+        acting = tree.nodes.player[asked.node]
+        for player, mixture in enumerate(self._mixtures):
+            own = np.flatnonzero(acting == player)
+            if len(mixture) == 1 or asked.lot is None:
+                out[own] = self._behaviour(mixture, codes[own])
+                continue
+            shares = np.cumsum([weight for weight, _ in mixture])
+            chosen = np.searchsorted(shares, asked.lot[own] * shares[-1], side="right")
+            for number in np.unique(chosen):
+                some = own[chosen == number]
+                out[some] = self._behaviour([mixture[number]], codes[some])
+        return out
+
+    def _behaviour(self, mixture: Mixture, codes: Int64) -> FloatTable:
+        """Return what a mixture plays on average."""
+        found, which = distinct(codes)
+        if len(mixture) == 1:
+            return mixture[0][1](found)[which]
+        sums = np.zeros((len(found), self._rows.num_columns))
+        for weight, strategy_at in mixture:
+            sums += weight * self._rows.own_reach_at(found, strategy_at)[:, None] * strategy_at(found)
+        return normalised_rows(sums, self._rows.legal_at(found))[which]
+
+
+class BoardAverage(MixturePlay):
     """The behaviour of two players' mixtures, in the order of a form's tables."""
 
     concurrent = True
 
     def __init__(self, form: BoardForm, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> None:
+        super().__init__(rows, mixtures)
         self._form = form
-        self._rows = rows
-        self._mixtures = mixtures
 
     def write_start(self, out: Float) -> None:
         """Write the probabilities of the first round."""
@@ -75,8 +111,8 @@ class BoardAverage:
                     reach[node] *= strategies[:, place[above], tree.nodes.column[node]]
             own = [place[int(node)] for node in nodes]
             sums += weight * reach[nodes].T[:, :, None] * strategies[:, own]
-        total = sums.sum(axis=2, keepdims=True)
-        return np.where(total > 0.0, sums / np.maximum(total, 1e-300), uniform(tree.legal[nodes]))
+        legal = np.tile(tree.legal[nodes], (len(cards), 1))
+        return normalised_rows(sums.reshape(len(legal), -1), legal).reshape(sums.shape)
 
     def _strategies(self, strategy_at: StrategyAt, cards: Int8, nodes: Int64) -> FloatTable:
         """Return a strategy at some nodes; [hands, nodes, columns]."""

@@ -475,7 +475,7 @@ class MemoryStrategy:
             FittedMemory(infosets, player, config, unit=1.0, seed=seed, device=device) for player in range(2)
         )
         self._iteration = 0
-        self._fitted_at = 0
+        self._fitted_at = self._read_at = 0  # the iteration of the last fit, and of what was read of it
         self._table = np.ones(len(infosets.entry_row) if isinstance(infosets, Infosets) else 0)
 
     def absorb(self, found: Found | FoundRows) -> None:
@@ -486,9 +486,11 @@ class MemoryStrategy:
 
     def average(self) -> Float:
         """Return the policy networks' strategies."""
-        if self._fit_again() and isinstance(self._rows, Infosets):
+        self._fit_again()
+        if self._read_at < self._fitted_at and isinstance(self._rows, Infosets):
             outputs = np.concatenate([memory.network.read() for memory in self.memories])
             self._table = self._rows.to_table(softmax(outputs, self._rows.legal))
+            self._read_at = self._fitted_at
         return self._table
 
     def mixture(self, player: int) -> Mixture:
@@ -499,26 +501,28 @@ class MemoryStrategy:
             return [(1.0, lambda codes: uniform(self._rows.legal_at(codes)))]
         return [(1.0, lambda codes: softmax(network.read_at(codes), self._rows.legal_at(codes)))]
 
-    def _fit_again(self) -> bool:
-        """Fit the policy networks if anything has changed since they were; return whether it has."""
-        stale = self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories)
-        if stale:
+    def _fit_again(self) -> None:
+        """Fit the policy networks if anything has changed since they were."""
+        if self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories):
             for memory in self.memories:
                 memory.fits = 0  # from scratch, and the same whenever it was asked for before
                 memory.fit(self._iteration)
             self._fitted_at = self._iteration
-        return stale
 
     def state(self) -> State:
-        return {
-            **joined({f"player{player}": memory.memory.state() for player, memory in enumerate(self.memories)}),
-            "iteration": np.array([self._iteration]),
-        }
+        """Return the memories and, if they are fitted to them, the networks: no iteration depends on these."""
+        parts = {f"player{player}": memory.memory.state() for player, memory in enumerate(self.memories)}
+        if 0 < self._fitted_at == self._iteration:
+            parts |= {f"policy{player}": memory.network.state() for player, memory in enumerate(self.memories)}
+        return {**joined(parts), "iteration": np.array([self._iteration])}
 
     def restore(self, state: State) -> None:
+        self._iteration, self._fitted_at, self._read_at = int(state["iteration"][0]), 0, 0
         for player, memory in enumerate(self.memories):
             memory.memory.restore(part_of(state, f"player{player}"))
-        self._iteration, self._fitted_at = int(state["iteration"][0]), 0
+            if fitted := part_of(state, f"policy{player}"):
+                memory.network.restore(fitted)
+                self._fitted_at = self._iteration
 
     def diagnostics(self) -> Diagnostics:
         parameters = float(sum(memory.network.num_parameters for memory in self.memories))

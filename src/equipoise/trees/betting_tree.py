@@ -79,6 +79,13 @@ class BettingTree:
         return table
 
     @cached_property
+    def child(self) -> Int32:
+        """Return, by node and column, the node that an action leads to; -1 where it is illegal."""
+        table = np.full((self.num_nodes, self.num_columns), -1, np.int32)
+        table[self.parent[1:], self.nodes.column[1:]] = np.arange(1, self.num_nodes)
+        return table
+
+    @cached_property
     def node_of_text(self) -> dict[str, int]:
         """Return the decision after some betting, such as ``crc/r``."""
         return {state.text: node for node, state in enumerate(self.states) if not state.finished}

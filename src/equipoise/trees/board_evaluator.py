@@ -1,13 +1,15 @@
-"""Exact value and best responses of any strategy on a board form, some boards at a time.
+"""Exact value and best responses of any strategy on a board form, some boards at a time; and of one against another.
 
 A strategy need not be a table: it writes the probabilities beside a few boards when it is asked to, so that networks
 and abstractions are evaluated in the full game without a second table of its size. Sums are in double precision,
 whatever the strategy is stored in.
 """
 
+import itertools
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,9 +20,9 @@ from equipoise.trees.board_values import (
     Scratch,
     board_payments,
     collect_closings,
-    enter_board,
     fold_payments,
     make_scratch,
+    plan_board,
     value_rows,
     write_plan_rows,
 )
@@ -51,28 +53,26 @@ def _respond(
     first_entries: Int64,
     first: int,
     last: int,
-    probabilities: Float,
+    first_given: Float,
+    second_given: Float,
     entering: Float,
+    respond: bool,
     scratch: Scratch,
     closing: Float,
     played: Float,
 ) -> None:
-    """Write what a best response wins beside some boards (``closing``), and what player 0 wins there as it plays."""
+    """Write what player 0 wins beside some boards as it plays and, if asked, what best responses win (``closing``).
+
+    Player 0 plays by the first of the two given strategies and player 1 by the second.
+    """
     value, totals, gradient = scratch.values, scratch.totals, scratch.gradient
-    place = 0
     for board in range(first, last):
         first_pair = pairs.first_pair[board]
         width = pairs.first_pair[board + 1] - first_pair
-        for player in range(2):
-            strategy, plan = scratch.strategy[player], scratch.plan[player]
-            enter_board(betting, pairs, first_pair, width, entering[player], plan)
-            start, size = betting.roots * width, (betting.rows[player] - betting.roots) * width
-            given, own = probabilities[place : place + size], strategy[start : start + size]
-            for k in range(size):
-                own[k] = given[k]
-            place += size
-            write_plan_rows(betting, player, width, strategy, plan)
-        for player in range(2):
+        place = (first_pair - pairs.first_pair[first]) * first_entries[2]
+        plan_board(betting, pairs, first_entries, first_pair, width, 0, place, first_given, entering, scratch)
+        plan_board(betting, pairs, first_entries, first_pair, width, 1, place, second_given, entering, scratch)
+        for player in range(2 if respond else 1):
             board_payments(betting, payments, showdowns, board, first_pair, width, player, scratch)
             if player == 0:
                 played[board] = 0.0
@@ -86,8 +86,9 @@ def _respond(
                 for j in range(width):
                     weight = chance[pairs.start_class[first_pair + j]] * pairs.start_weight[first_pair + j]
                     played[board] += totals[j] * weight
-            value_rows(betting, player, width, True, scratch.strategy[player], gradient, value)
-            collect_closings(betting, pairs, first_pair, width, gradient, closing[board, player])
+            if respond:
+                value_rows(betting, player, width, True, scratch.strategy[player], gradient, value)
+                collect_closings(betting, pairs, first_pair, width, gradient, closing[board, player])
 
 
 @kernel
@@ -142,67 +143,145 @@ def _best_value(
     return best
 
 
+class Entered(NamedTuple):
+    """Two players' strategies of the first round, and what follows from them."""
+
+    strategies: tuple[Float, Float]  # a player's reach of the start, then its entries
+    plans: tuple[Float, Float]
+    entering: Float  # [player, root of the second round, starting class] reach
+
+
+def enter(form: BoardForm, starts: tuple[Float, Float]) -> Entered:
+    """Return both players' plans of the first round; each plays by its part of a written strategy."""
+    betting, width = form.betting[0], form.num_starting_classes
+    entries = entries_before(betting) * width
+    strategies, plans = [], []
+    entering = np.empty((2, form.betting[1].roots, width))
+    for player in range(2):
+        strategy = np.concatenate([np.ones(width), starts[player][entries[player] : entries[player + 1]]])
+        plan = np.empty_like(strategy)
+        enter_boards(betting, form.closings, width, strategy, plan, player, entering)
+        strategies.append(strategy)
+        plans.append(plan)
+    return Entered((strategies[0], strategies[1]), (plans[0], plans[1]), entering)
+
+
+def written_start(form: BoardForm, given: BoardStrategy) -> Float:
+    """Return a strategy of the first round."""
+    start = np.empty(form.num_start_entries)
+    given.write_start(start)
+    return start
+
+
+class BoardReader:
+    """Writes strategies beside some boards for whoever works on these, on any thread."""
+
+    def __init__(self, form: BoardForm) -> None:
+        self._form = form
+        self._one_at_a_time = threading.Lock()
+
+    def __call__(self, given: BoardStrategy, first: int, last: int) -> Float:
+        """Return a strategy beside the boards from ``first`` to ``last`` (exclusive), board after board."""
+        first_pair = self._form.pairs.first_pair
+        probabilities = np.empty(int((first_pair[last] - first_pair[first]) * self._form.first_entries[2]))
+        with nullcontext() if given.concurrent else self._one_at_a_time:
+            given.write_boards(first, last, probabilities)
+        return probabilities
+
+
+OnBoards = Callable[[int, int], None]  # how many boards are done, of how many
+
+
+def silent(done: int, boards: int) -> None:
+    """Show nothing."""
+
+
+def over_boards(
+    form: BoardForm, threads: int, work: Callable[[int, int, int], None], on_boards: OnBoards = silent
+) -> None:
+    """Call ``work(lane, first, last)`` for all boards, some at a time, on threads of their own."""
+    done = itertools.count(1)  # to count is one step: threads need no lock for it
+
+    def some(lane: int, first: int) -> None:
+        work(lane, first, min(first + BOARDS_AT_ONCE, form.num_boards))
+        on_boards(min(next(done) * BOARDS_AT_ONCE, form.num_boards), form.num_boards)
+
+    on_threads(threads, some, range(0, form.num_boards, BOARDS_AT_ONCE))
+
+
 class BoardEvaluator:
-    """Best responses on a board form."""
+    """Best responses on a board form, and what strategies win from each other."""
 
     def __init__(self, form: BoardForm, *, threads: int = 1) -> None:
         self.form = form
         self.threads = threads
         self._scratch = [make_scratch(form, np.float64) for _ in range(threads)]
-        self._one_at_a_time = threading.Lock()
+        self._read = BoardReader(form)
 
     def best_responses(self, given: BoardStrategy) -> BestResponses:
         """Return the exact value and best-response values of a strategy."""
-        form, (betting, after) = self.form, self.form.betting
-        width, roots = form.num_starting_classes, after.roots
-        start = np.empty(form.num_start_entries)
-        given.write_start(start)
-        strategies, plans = [], []
-        entering = np.empty((2, roots, width))
-        entries = entries_before(betting) * width
-        for player in range(2):
-            strategy = np.concatenate([np.ones(width), start[entries[player] : entries[player + 1]]])
-            plan = np.empty_like(strategy)
-            enter_boards(betting, form.closings, width, strategy, plan, player, entering)
-            strategies.append(strategy)
-            plans.append(plan)
-        closing = np.empty((form.num_boards, 2, roots, width))
+        form, betting = self.form, self.form.betting[0]
+        start = written_start(form, given)
+        entered = enter(form, (start, start))
+        closing = np.empty((form.num_boards, *entered.entering.shape))
         played = np.empty(form.num_boards)
 
-        def work(lane: int, first: int) -> None:
-            last = min(first + BOARDS_AT_ONCE, form.num_boards)
-            self._respond(given, first, last, entering, self._scratch[lane], closing, played)
+        def work(lane: int, first: int, last: int) -> None:
+            probabilities = self._read(given, first, last)
+            self._respond(first, last, (probabilities, probabilities), entered, lane, closing, played)
 
-        on_threads(self.threads, work, range(0, form.num_boards, BOARDS_AT_ONCE))
+        over_boards(form, self.threads, work)
         best = []
-        value = float(played.sum())
         for player in range(2):
-            gradient, every = np.empty_like(strategies[player]), np.ones(form.num_boards)
-            sums = np.empty(form.cards.deck_size)
-            payments, hands = form.payments[0], form.starting_hands
-            shared = (betting, payments, hands, form.closings, player, plans[1 - player])
-            if player == 0:
-                start_payments(*shared, closing[:0, player], every, sums, gradient)
-                value += float((plans[0] * gradient * np.tile(hands.chance, int(betting.rows[0]))).sum())
-            start_payments(*shared, closing[:, player], every, sums, gradient)
-            best.append(_best_value(betting, player, hands, strategies[player], gradient, np.empty(width)))
-        return BestResponses(value, (best[0], best[1]))
+            gradient = self._start_gradient(player, entered, closing[:, player])
+            strategy, hands = entered.strategies[player], form.starting_hands
+            best.append(_best_value(betting, player, hands, strategy, gradient, np.empty(hands.class_hand.size)))
+        return BestResponses(self._value(entered, played), (best[0], best[1]))
+
+    def match_values(self, a: BoardStrategy, b: BoardStrategy, on_boards: OnBoards = silent) -> tuple[float, float]:
+        """Return what player 0 wins when it is ``a`` against ``b``, and when it is ``b`` against ``a``."""
+        form = self.form
+        starts = written_start(form, a), written_start(form, b)
+        seatings = enter(form, starts), enter(form, starts[::-1])
+        played = np.empty((2, form.num_boards))
+        nowhere = np.empty((form.num_boards, 2, 0, 0))
+
+        def work(lane: int, first: int, last: int) -> None:
+            given = self._read(a, first, last), self._read(b, first, last)
+            self._respond(first, last, given, seatings[0], lane, nowhere, played[0], respond=False)
+            self._respond(first, last, given[::-1], seatings[1], lane, nowhere, played[1], respond=False)
+
+        over_boards(form, self.threads, work, on_boards)
+        return self._value(seatings[0], played[0]), self._value(seatings[1], played[1])
+
+    def _value(self, entered: Entered, played: Float) -> float:
+        """Return what player 0 wins, from what it wins beside each board and by folds before there is one."""
+        gradient = self._start_gradient(0, entered, np.empty((0, *entered.entering.shape[1:])))
+        chance = np.tile(self.form.starting_hands.chance, int(self.form.betting[0].rows[0]))
+        return float(played.sum()) + float((entered.plans[0] * gradient * chance).sum())
+
+    def _start_gradient(self, player: int, entered: Entered, closing: Float) -> Float:
+        """Return what a player's rows of the first round are worth."""
+        form = self.form
+        gradient, sums = np.empty_like(entered.strategies[player]), np.empty(form.cards.deck_size)
+        shared = (form.betting[0], form.payments[0], form.starting_hands, form.closings)
+        weights = np.ones(form.num_boards)
+        start_payments(*shared, player, entered.plans[1 - player], closing, weights, sums, gradient)
+        return gradient
 
     def _respond(
         self,
-        given: BoardStrategy,
         first: int,
         last: int,
-        entering: Float,
-        scratch: Scratch,
+        given: tuple[Float, Float],
+        entered: Entered,
+        lane: int,
         closing: Float,
         played: Float,
+        *,
+        respond: bool = True,
     ) -> None:
         form = self.form
-        size = int((form.pairs.first_pair[last] - form.pairs.first_pair[first]) * form.first_entries[2])
-        probabilities = np.empty(size)
-        with nullcontext() if given.concurrent else self._one_at_a_time:
-            given.write_boards(first, last, probabilities)
         _respond(
             form.betting[1],
             form.payments[1],
@@ -212,9 +291,10 @@ class BoardEvaluator:
             form.first_entries,
             first,
             last,
-            probabilities,
-            entering,
-            scratch,
+            *given,
+            entered.entering,
+            respond,
+            self._scratch[lane],
             closing,
             played,
         )

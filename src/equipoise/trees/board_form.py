@@ -180,7 +180,7 @@ def entries_before(betting: Betting) -> Int64:
 class UnmeasuredForm:
     """A game that is too large for an exact best response: solvers work on it, but nothing measures them."""
 
-    game: Game
+    game: PokerGame
 
 
 def has_board_form(game: Game) -> bool:

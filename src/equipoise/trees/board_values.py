@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import inlined
 from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, StartingHands
-from equipoise.trees.treeplex import Float
+from equipoise.trees.treeplex import Float, Int64
 
 
 class Scratch(NamedTuple):
@@ -190,7 +190,7 @@ def showdown_numbers(
 
 
 @inlined
-def _turn_to_rows(payments: Payments, player: int, width: int, rows: int, numbers: Float, gradient: Float) -> None:
+def turn_to_rows(payments: Payments, player: int, width: int, rows: int, numbers: Float, gradient: Float) -> None:
     """Step 3."""
     line = np.uint64(payments.columns + payments.showdowns)
     whole = width // 8 * 8
@@ -226,7 +226,7 @@ def board_payments(
     """Write to ``scratch.gradient`` what each of a player's rows is worth by the leaves that it ends in."""
     _turn_to_columns(payments, player, width, scratch.plan[1 - player], scratch.reach)
     showdown_numbers(payments, showdowns, board, first_pair, width, scratch.reach, scratch.sums, scratch.numbers)
-    _turn_to_rows(payments, player, width, betting.rows[player], scratch.numbers, scratch.gradient)
+    turn_to_rows(payments, player, width, betting.rows[player], scratch.numbers, scratch.gradient)
 
 
 @inlined
@@ -235,6 +235,30 @@ def enter_board(betting: Betting, pairs: Pairs, first_pair: int, width: int, ent
     for root in range(betting.roots):
         for j in range(width):
             plan[root * width + j] = entering[root, pairs.start_class[first_pair + j]]
+
+
+@inlined
+def plan_board(
+    betting: Betting,
+    pairs: Pairs,
+    first_entries: Int64,
+    first_pair: int,
+    width: int,
+    player: int,
+    place: int,
+    given: Float,
+    entering: Float,
+    scratch: Scratch,
+) -> None:
+    """Take over a player's part of a strategy beside a board, which begins at ``place``, and write the plan by it."""
+    strategy, plan = scratch.strategy[player], scratch.plan[player]
+    enter_board(betting, pairs, first_pair, width, entering[player], plan)
+    start, size = betting.roots * width, (betting.rows[player] - betting.roots) * width
+    first = place + first_entries[player] * width
+    theirs, own = given[first : first + size], strategy[start : start + size]
+    for k in range(size):
+        own[k] = theirs[k]
+    write_plan_rows(betting, player, width, strategy, plan)
 
 
 @inlined

@@ -6,7 +6,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import Game
 from equipoise.games.bluff import Bluff, rolls
 from equipoise.games.goofspiel import Goofspiel
-from equipoise.games.poker import PokerGame
+from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.sizes import betting_size, num_deals, num_infosets
 from equipoise.memory import require
 from equipoise.trees import build_goofspiel
@@ -73,7 +73,11 @@ def _require_deals(game: PokerGame) -> None:
     require(
         deals * DEAL_BYTES,
         what=f"listing the deals of {game.name} ({deals:.2g} of two hands and a board)",
-        instead="take a smaller game, such as leduc_poker or nl_leduc(stack=15)",
+        instead=(
+            "solve it in buckets: --algorithm es-mccfr --set buckets=ehs2:10 --seconds 600"
+            if game.strength is best_five_cards
+            else "take a smaller game, such as leduc_poker or nl_leduc(stack=15)"
+        ),
     )
 
 

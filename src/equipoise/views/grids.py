@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.policies.board_policy import Line
+from equipoise.policies.holdem_policy import Line
 from equipoise.views.plot import save_picture
 from equipoise.views.tables import print_table
 

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from equipoise.runs.drive import Preparation, Progress
 from equipoise.solving import OnProgress
@@ -37,24 +38,36 @@ def _lines(what: str) -> OnProgress:
     return update
 
 
+class Watched(NamedTuple):
+    """What is told of a match: hands that were played; boards that AIVAT or --exact has done, and their number."""
+
+    hands: Callable[[int], None]
+    boards: Callable[[int, int], None]
+
+
 @contextmanager
-def show_count(what: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show how many of ``total`` units of some work are done, for as long as the context lasts."""
-    started = last = time.monotonic()
+def show_match(what: str, *, hands: int) -> Iterator[Watched]:
+    """Show the progress of a match for as long as the context lasts."""
+    last = time.monotonic()
+    begun = {"hands": (last, 0)}
 
-    def describe_count(done: int) -> str:
-        rate = done / max(time.monotonic() - started, 1e-9)
-        return f"{done:,} of {total:,} {unit}, {rate:,.3g} {unit}/s, {_duration((total - done) / max(rate, 1e-9))} left"
+    def describe_count(done: int, total: int, unit: str) -> str:
+        started, before = begun.setdefault(unit, (time.monotonic(), done))
+        if done == before:
+            return f"{done:,} of {total:,} {unit}"
+        rate = (done - before) / max(time.monotonic() - started, 1e-9)
+        return f"{done:,} of {total:,} {unit}, {rate:,.3g} {unit}/s, {_duration((total - done) / rate)} left"
 
-    def write_line(done: int) -> None:
+    def write_line(done: int, total: int, unit: str) -> None:
         nonlocal last
+        text = describe_count(done, total, unit)
         if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            sys.stderr.write(f"{what}: {describe_count(done)}\n")
+            sys.stderr.write(f"{what}: {text}\n")
             sys.stderr.flush()
 
     if not sys.stderr.isatty():
-        yield write_line
+        yield _watched(hands, write_line)
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
@@ -62,8 +75,16 @@ def show_count(what: str, total: int, unit: str) -> Iterator[Callable[[int], Non
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[state]}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, state="building the tree; the first run ever compiles kernels")
-        yield lambda done: bar.update(task, completed=done, state=describe_count(done))
+        task = bar.add_task(what, total=None, state="building the tree; the first run ever compiles kernels")
+
+        def update(done: int, total: int, unit: str) -> None:
+            bar.update(task, total=total, completed=done, state=describe_count(done, total, unit))
+
+        yield _watched(hands, update)
+
+
+def _watched(hands: int, update: Callable[[int, int, str], None]) -> Watched:
+    return Watched(lambda done: update(done, hands, "hands"), lambda done, total: update(done, total, "boards"))
 
 
 @contextmanager

@@ -77,7 +77,8 @@ def print_match(result: MatchResult, *, unit: str, big_blind: int | None) -> Non
     print_table(table)
     if big_blind is not None:
         _explain_mbb(big_blind)
-    speed = f"{result.hands / max(result.seconds, 1e-9):,.3g} hands/s through the {result.through}"
+    played = {"tree": "through the tree", "lockstep": "in lockstep", "rules": "through the rules"}[result.through]
+    speed = f"{result.hands / max(result.seconds, 1e-9):,.3g} hands/s {played}"
     print(f"seed {result.seed}, {result.seconds:.3g} s on {result.threads} thread(s), {speed}")  # noqa: T201
 
 

@@ -18,7 +18,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
 from equipoise.games.sizes import num_infosets
 from equipoise.games.suits import suit_isomorphism
-from tests.holdem import small_holdem, three_rounds
+from tests.holdem import flop_holdem_of, three_rounds
 from tests.naive import abstraction as naive
 from tests.naive.suits import canonical, renamed
 
@@ -50,7 +50,7 @@ def test_percentiles_equal_those_of_all_deals_sorted():
 
 
 def test_buckets_have_equal_weight_and_stronger_hands_are_never_lower():
-    buckets = make_buckets(small_holdem(5, 3), "ehs2:4")
+    buckets = make_buckets(flop_holdem_of(5, 3), "ehs2:4")
     cards, boards = suit_isomorphism(5, 3, 3), round_boards(5, 3, (0, 3))
     codes = [codes_of(buckets.tables, boards, betting_round) for betting_round in range(2)]
     for betting_round in range(2):
@@ -91,7 +91,7 @@ def test_cuts_divide_any_weights_as_equally_as_ties_allow(weights, count):
 
 @pytest.mark.parametrize("text", ["ehs2:4", "kmeans:20", "none"])
 def test_hands_that_differ_by_suits_only_share_a_bucket(text):
-    buckets = make_buckets(small_holdem(4, 4), text)
+    buckets = make_buckets(flop_holdem_of(4, 4), text)
     random = np.random.default_rng(3)
     for _ in range(60):
         dealt = random.choice(16, 5, replace=False).tolist()
@@ -101,7 +101,7 @@ def test_hands_that_differ_by_suits_only_share_a_bucket(text):
 
 
 def test_lossless_buckets_keep_all_others_apart():
-    buckets = make_buckets(small_holdem(3, 3), "none")
+    buckets = make_buckets(flop_holdem_of(3, 3), "none")
     found: dict[int, set] = {}
     for hole, boards in naive.paths(3, 3, (0, 3), 2):
         path = buckets.path(hole, boards[-1])
@@ -227,7 +227,7 @@ def test_folder_that_cannot_be_written_is_only_a_complaint(tmp_path, monkeypatch
 
 
 def test_buckets_come_back_from_the_cache_as_they_were():
-    game = small_holdem(4, 3)
+    game = flop_holdem_of(4, 3)
     progress: list[str] = []
     first = make_buckets(game, "kmeans:9", on_progress=lambda what, share: progress.append(what))
     told = len(progress)

@@ -1,4 +1,4 @@
-"""Matches of hold'em through the rules, and hands on paper: our own readers and PokerKit read what was written."""
+"""Matches of hold'em, and hands on paper: our own readers and PokerKit read what was written."""
 
 import tomllib
 
@@ -21,9 +21,9 @@ def played(game, a="uniform", b="always-call", hands=60):
 
 
 @pytest.mark.parametrize("game", HOLDEM)
-def test_holdem_is_played_through_its_rules(game):
+def test_holdem_is_played_in_lockstep(game):
     result, hands = played(game, "uniform", "always-raise")
-    assert result.through == "rules" and result.aivat is None and len(hands) == 60
+    assert result.through == "lockstep" and result.aivat is None and len(hands) == 60
     for first, second in zip(hands[::2], hands[1::2], strict=True):
         dealt = [[a for state, a in hand.events() if state.player == CHANCE] for hand in (first, second)]
         short = min(map(len, dealt))

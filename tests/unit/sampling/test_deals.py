@@ -9,7 +9,7 @@ import pytest
 from equipoise.abstraction.buckets import make_buckets
 from equipoise.sampling.deals import LOST, SCRATCH, TIED, WON, deal_cards
 from equipoise.sampling.dice import start_stream
-from tests.holdem import small_holdem, three_rounds
+from tests.holdem import flop_holdem_of, three_rounds
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def expected_row(game, buckets, cards):
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize(("game", "text"), [(small_holdem(4, 3), "none"), (three_rounds(3, 3), "ehs2:2")])
+@pytest.mark.parametrize(("game", "text"), [(flop_holdem_of(4, 3), "none"), (three_rounds(3, 3), "ehs2:2")])
 def test_a_deal_is_what_the_rules_make_of_its_cards(game, text):
     buckets = make_buckets(game, text)
     deck, count = buckets.deck.size, 4 + buckets.deck.board_sizes[-1]
@@ -55,7 +55,7 @@ def test_a_deal_is_what_the_rules_make_of_its_cards(game, text):
 
 def test_every_deal_is_equally_likely():
     """Player 0's hand in 20,000 deals of nine cards: 36 hands, each about as often."""
-    buckets = make_buckets(small_holdem(3, 3), "none")
+    buckets = make_buckets(flop_holdem_of(3, 3), "none")
     numbers, dice, tape = np.zeros(64, np.int32), np.zeros(2, np.uint64), np.zeros((0, 3))
     found = Counter()
     for number in range(20_000):

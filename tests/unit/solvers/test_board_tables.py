@@ -9,7 +9,7 @@ from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_tables import Table, load_rows, store_rows
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form
-from tests.small_holdem import small_holdem
+from tests.holdem import small_holdem
 
 WIDTH = 50
 

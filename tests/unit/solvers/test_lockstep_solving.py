@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from equipoise.errors import EquipoiseError
-from equipoise.games import load_game
+from equipoise.games import load_game, sizes
 from equipoise.games.betting import BettingRound, BettingRules
 from equipoise.games.notation import read_cards
 from equipoise.games.poker import Deck, PokerGame, best_five_cards
@@ -13,7 +13,6 @@ from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.poker_rows import poker_rows
 from equipoise.sampling.collect import Rows
 from equipoise.sampling.tree import chance_reach
-from equipoise.solvers import setup as setups
 from equipoise.solvers.lockstep import LockstepCFR
 from equipoise.solvers.neural import Unlisted
 from equipoise.solvers.recipes import find_recipe
@@ -53,7 +52,7 @@ RECIPES = {
 
 @pytest.fixture
 def _nothing_is_listed(monkeypatch):
-    monkeypatch.setattr(setups, "MOST_LISTED", 0)
+    monkeypatch.setattr(sizes, "MOST_LISTED", 0)
 
 
 def made(algorithm, text=LEDUC, seed=0, game=None, **changes):

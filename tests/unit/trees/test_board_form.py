@@ -7,8 +7,8 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
 from equipoise.trees.board_form import board_form
 from equipoise.trees.board_values import showdown_numbers
+from tests.holdem import small_holdem
 from tests.naive import boards as naive
-from tests.small_holdem import small_holdem
 
 
 def test_flop_holdem_has_the_published_size():

@@ -149,7 +149,7 @@ def test_what_does_not_fit_in_memory_is_refused_with_numbers(text, engine, messa
     ],
 )
 def test_holdem_is_refused_at_once(text, engine, deals):
-    message = rf"{text[:11]}.* \({deals} of two hands and a board\) needs about .* take a smaller game"
+    message = rf"{text[:11]}.* \({deals} of two hands and a board\) needs about .* in buckets"
     with pytest.raises(EquipoiseError, match=message):
         compile_game(load_game(text), engine)
 
