@@ -32,6 +32,7 @@ import torch
 from equipoise.compiled import on_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games.bluff import Bluff
+from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import require
 from equipoise.networks.fitting import Examples, Fitting
 from equipoise.networks.infosets import Infosets
@@ -42,7 +43,7 @@ from equipoise.sampling.episodes import Episodes
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.neural import Prepared, Unlisted, architecture_of, largest_payoff
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
-from equipoise.solvers.setup import Form, Setup, too_large_to_list
+from equipoise.solvers.setup import Form, Setup
 from equipoise.stores.memories import Memory, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import Diagnostics, State, joined, part_of
