@@ -98,8 +98,8 @@ def test_networks_are_opened_as_they_were_fitted_and_play_matches(tiny, tmp_path
         raise AssertionError("a policy network was fitted again")
 
     monkeypatch.setattr(FittedMemory, "fit", fit_again)
-    deep, single, double = (open_policy(tmp_path / algorithm) for algorithm in RECIPES)
-    for first, second in ((deep, single), (single, double)):
+    deep, single, double, self_play = (open_policy(tmp_path / algorithm) for algorithm in RECIPES)
+    for first, second in ((deep, single), (single, double), (double, self_play)):
         exact, played = exact_match(first, second), play_match(first, second, hands=20_000, known="both")
         assert played.through == "lockstep" and abs(exact.seats[0] - exact.seats[1]) > 0.01
         for estimate in (played.duplicate, played.aivat):

@@ -12,7 +12,7 @@ from equipoise.games.poker import PokerGame
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.sampling.lockstep import Lockstep, ScoresOf
 from equipoise.solvers.stored import StoreLoop
-from equipoise.stores.board_average import BoardAverage, MixturePlay
+from equipoise.stores.board_average import MixturePlay, play_of
 from equipoise.stores.memories import MemorySampler
 from equipoise.stores.sums import FoundRows, RowRegrets, RowStrategies, RowSums, summed
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
@@ -129,7 +129,4 @@ class LockstepCFR(StoreLoop[FoundRows]):
 
     def average_strategy(self) -> MixturePlay:
         """Return the average strategy as the form's evaluator takes it, or as it can be asked for."""
-        mixtures = self.strategies.mixture(0), self.strategies.mixture(1)
-        if isinstance(self.form, BoardForm):
-            return BoardAverage(self.form, self.rows, mixtures)
-        return MixturePlay(self.rows, mixtures)
+        return play_of(self.form, self.rows, (self.strategies.mixture(0), self.strategies.mixture(1)))

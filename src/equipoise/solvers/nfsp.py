@@ -44,11 +44,11 @@ from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.neural import Prepared, Unlisted, architecture_of, largest_payoff
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
 from equipoise.solvers.setup import Form, Setup
+from equipoise.stores.board_average import MixturePlay
 from equipoise.stores.memories import Memory, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import Diagnostics, State, joined, part_of
 from equipoise.stores.transitions import Transitions, transition_bytes
-from equipoise.trees.board_evaluator import BoardStrategy
 from equipoise.trees.tables import Pair
 
 HEAD = 0.4  # scale of a fresh output layer, as of other networks that are fitted from memories
@@ -207,7 +207,7 @@ class NFSP:
 
         network.fit(draw_batch, replace(fitting, batch=0), self.iteration, fitting.epochs)
 
-    def average_strategy(self) -> Pair | BoardStrategy:
+    def average_strategy(self) -> Pair | MixturePlay:
         """Return the average policy networks' strategy, as the form's evaluator takes it."""
         return self.self_play.average_strategy()
 

@@ -20,11 +20,9 @@ from equipoise.sampling.episodes import Episodes, Moves
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.lockstep import form_over_boards
 from equipoise.solvers.setup import Form
-from equipoise.stores.board_average import BoardAverage
+from equipoise.stores.board_average import MixturePlay, play_of
 from equipoise.stores.networks import softmax
 from equipoise.stores.sums import FloatTable, Mixture, State
-from equipoise.trees.board_evaluator import BoardStrategy
-from equipoise.trees.board_form import BoardForm
 from equipoise.trees.distinct import distinct
 from equipoise.trees.tables import Pair, TableMap
 from equipoise.trees.treeplex import Float, Int64
@@ -62,7 +60,7 @@ class SelfPlay(Protocol):
     def best_at(self, player: int, rows: Int64) -> Float:
         """Return the values of the best legal actions, as the target networks have them."""
 
-    def average_strategy(self) -> Pair | BoardStrategy:
+    def average_strategy(self) -> Pair | MixturePlay:
         """Return the strategy of the average policies, as the form's evaluator takes it."""
 
     def state(self) -> State:
@@ -171,9 +169,8 @@ class CodedPlay:
         values = read(self._rows, self._target[player], codes, self._agents.q[player].device)
         return best_values(values, self._rows.legal_at(codes))[which]
 
-    def average_strategy(self) -> BoardAverage:
-        assert isinstance(self.form, BoardForm)
-        return BoardAverage(self.form, self._rows, (self._mixture(0), self._mixture(1)))
+    def average_strategy(self) -> MixturePlay:
+        return play_of(self.form, self._rows, (self._mixture(0), self._mixture(1)))
 
     def _mixture(self, player: int) -> Mixture:
         return [(1.0, partial(self.policy_at, player))]

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
-from equipoise.trees.board_form import BoardForm, entries_before
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm, entries_before
 from equipoise.trees.codes import Int8, codes_of
 from equipoise.trees.distinct import distinct
 from equipoise.trees.situations import Situations, normalised_rows
@@ -121,3 +121,8 @@ class BoardAverage(MixturePlay):
         rounds = rows.tree.nodes.round[node].astype(np.int64)
         codes, which = distinct(codes_of(rows.layout, np.repeat(cards, len(nodes), axis=0), rounds, node))
         return strategy_at(codes)[which].reshape(len(cards), len(nodes), -1)
+
+
+def play_of(form: BoardForm | UnmeasuredForm, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> MixturePlay:
+    """Return what two players' mixtures play: as the form's evaluator takes it, or as it can be asked for."""
+    return BoardAverage(form, rows, mixtures) if isinstance(form, BoardForm) else MixturePlay(rows, mixtures)

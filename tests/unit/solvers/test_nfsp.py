@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equipoise import EquipoiseError, load_game
+from equipoise.games import sizes
 from equipoise.networks.poker_rows import PokerRows
-from equipoise.solvers import setup as setups
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
 from equipoise.trees.best_response import Evaluator
@@ -63,7 +63,7 @@ def test_rounds_that_forget_each_other_are_refused():
 
 @pytest.fixture
 def _nothing_is_listed(monkeypatch):
-    monkeypatch.setattr(setups, "MOST_LISTED", 0)
+    monkeypatch.setattr(sizes, "MOST_LISTED", 0)
 
 
 def exploitability(solver, rows):
