@@ -531,10 +531,10 @@ class MemoryStrategy:
 
 
 class SnapshotList:
-    """Every iteration's advantage networks, each with the weight of its iteration.
+    """Advantage networks of all iterations, each with the weight of its iteration.
 
-    At most ``most_bytes`` of parameters are kept: when there are more, every second snapshot goes, and the one after it
-    takes over its weight, so early iterations are thinned and none is forgotten.
+    At most ``most_bytes`` of parameters are kept. When there are more, one network stands for two iterations each, then
+    for four, and so on: the last of them, with the weight of all. So all times are thinned alike, none is forgotten.
     """
 
     def __init__(self, regrets: MemoryRegrets, rule: Rule, *, most_bytes: int) -> None:
@@ -544,6 +544,7 @@ class SnapshotList:
         self.most = max(2, most_bytes // (4 * sum(sizes)))
         self.parameters: list[list[Float]] = [[], []]  # an empty vector stands for the start: all actions alike
         self.weights: list[list[float]] = [[], []]
+        self.strides = [1, 1]  # iterations that a snapshot stands for; the last one perhaps for fewer yet
 
     def weight_of(self, iteration: int) -> float:
         """Return the weight of an iteration's strategies."""
@@ -551,22 +552,26 @@ class SnapshotList:
 
     def keep(self, player: int, iteration: int) -> bool:
         """Keep a player's network as it is; return whether others had to go."""
-        memory = self._regrets.memories[player]
-        self.parameters[player].append(memory.network.parameters() if memory.fits else np.zeros(0, np.float32))
-        self.weights[player].append(self.weight_of(iteration))
-        if len(self.weights[player]) <= self.most:
+        memory, stride = self._regrets.memories[player], self.strides[player]
+        parameters, weights = self.parameters[player], self.weights[player]
+        weight = self.weight_of(iteration)
+        if (iteration - 1) // stride < len(weights):  # the last one does not yet stand for as many as the others
+            parameters.pop()
+            weight += weights.pop()
+        parameters.append(memory.network.parameters() if memory.fits else np.zeros(0, np.float32))
+        weights.append(weight)
+        if len(weights) <= self.most:
             return False
-        weights, parameters = self.weights[player], self.parameters[player]
-        kept = range((len(weights) - 1) % 2, len(weights), 2)  # the last one is always among them
-        merged = [sum(weights[max(0, index - 1) : index + 1]) for index in kept]
-        self.weights[player], self.parameters[player] = merged, [parameters[index] for index in kept]
+        self.strides[player] = 2 * stride
+        self.parameters[player] = [parameters[min(first + 1, len(weights) - 1)] for first in range(0, len(weights), 2)]
+        self.weights[player] = [sum(weights[first : first + 2]) for first in range(0, len(weights), 2)]
         return True
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
         raise EquipoiseError(NO_WARM_START)
 
     def state(self) -> State:
-        arrays: State = {}
+        arrays: State = {"strides": np.array(self.strides)}
         for player in range(2):
             lengths = np.array([len(flat) for flat in self.parameters[player]], np.int64)
             arrays[f"lengths{player}"] = lengths
@@ -575,6 +580,7 @@ class SnapshotList:
         return arrays
 
     def restore(self, state: State) -> None:
+        self.strides = [int(stride) for stride in state["strides"]]
         for player in range(2):
             ends = np.cumsum(state[f"lengths{player}"])
             self.parameters[player] = np.split(state[f"parameters{player}"], ends[:-1]) if len(ends) else []
@@ -588,7 +594,7 @@ class Snapshots(SnapshotList):
     """Single Deep CFR: every iteration's advantage network is kept, and played with a weight of its iteration.
 
     What is played is a mixture of all, by reach and weight; its behaviour is the sum of weight x own reach x strategy,
-    kept up to date as iterations pass.
+    kept up to date as iterations pass: of all snapshots but the last, which may still give way to the next.
     """
 
     def __init__(
@@ -604,32 +610,40 @@ class Snapshots(SnapshotList):
         self._strategy_of = strategy_of
         self._reach = reach
         self._sums = np.zeros(len(regrets.scores()))
+        self._last = np.zeros(len(regrets.scores()))  # own reach x strategy of the last snapshot
 
     def absorb(self, found: Found) -> None:
-        reached = self.weight_of(found.iteration) * self._reach(found.strategy) * found.strategy
+        reached = self._reach(found.strategy) * found.strategy
         for player in found.averaged:
             # In a turn of the opponent this network is still the one that made the strategy.
             entries = self._regrets.entries_of(player)
-            self._sums[entries] += reached[entries]
+            count, before = len(self.weights[player]), self.weights[player][-1:]
             if self.keep(player, found.iteration):
                 self._add_up(player)
+            elif len(self.weights[player]) > count > 0:
+                self._sums[entries] += before[0] * self._last[entries]
+            self._last[entries] = reached[entries]
 
     def _add_up(self, player: int) -> None:
         entries = self._regrets.entries_of(player)
         self._sums[entries] = 0.0
-        for weight, flat in zip(self.weights[player], self.parameters[player], strict=True):
+        for weight, flat in zip(self.weights[player][:-1], self.parameters[player][:-1], strict=True):
             strategy = self._strategy_of(self._regrets.scores_of(player, flat))
             self._sums[entries] += weight * (self._reach(strategy) * strategy)[entries]
 
     def average(self) -> Float:
-        return self._sums
+        average = self._sums.copy()
+        for player in range(2):
+            entries = self._regrets.entries_of(player)
+            average[entries] += sum(self.weights[player][-1:]) * self._last[entries]
+        return average
 
     def state(self) -> State:
-        return {"sums": self._sums, **super().state()}
+        return {"sums": self._sums, "last": self._last, **super().state()}
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._sums = state["sums"].copy()
+        self._sums, self._last = state["sums"].copy(), state["last"].copy()
 
 
 class RowSnapshots(SnapshotList):
