@@ -772,21 +772,26 @@ _OPEN_CHOICES: dict[str, dict[str, Any]] = {
     "RSN sees sums / sqrt(t)": {"scale": "sqrt"},
     "RSN without anchors": {"anchor": 0.0},
     "cards instead of ranks": {"cards": "cards"},
+    "b = 100": {"batch": 100},  # few infosets are met in an iteration, which is what anchors are for
+    "b = 100, RSN without anchors": {"batch": 100, "anchor": 0.0},
 }
 
 
 def _judge_l6(results: Results) -> list[Finding]:
-    ours = mean(at_end(results["shipped"]))
     last = results["shipped"][0][-1]["iteration"]
-    return [
-        Finding(
-            what=f"{label}, at iteration {last}",
-            paper="not said" if label != "shipped" else "0.06 at 200",
-            ours=f"{spread(at_end(histories))} ({mean(at_end(histories)) / ours:.2g} of the shipped)",
-            holds=mean(at_end(histories)) >= 0.9 * ours,
+    findings = []
+    for label, histories in results.items():
+        base = "b = 100" if label.startswith("b = 100") else "shipped"
+        ratio = mean(at_end(histories)) / mean(at_end(results[base]))
+        findings.append(
+            Finding(
+                what=f"{label}, at iteration {last}",
+                paper="not said" if label != "shipped" else "0.06 at 200",
+                ours=spread(at_end(histories)) + (f" ({ratio:.2g} of {base})" if label != base else ""),
+                holds=ratio >= 0.9,
+            )
         )
-        for label, histories in results.items()
-    ]
+    return findings
 
 
 def _choices(iterations: int) -> tuple[Setting, ...]:
