@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.games.poker import PokerGame
 from equipoise.networks.poker_rows import PokerRows
+from equipoise.sampling.counts import NodesOf
 from equipoise.sampling.lockstep import Lockstep, ScoresOf
 from equipoise.solvers.stored import StoreLoop
 from equipoise.stores.board_average import MixturePlay, play_of
@@ -33,46 +34,30 @@ class RowSampler(Protocol):
         """Run the traversals of some players; return regrets and visits summed by player and code, if they are."""
 
 
-class RememberingRows:
+class RememberingRows(NodesOf):
     """Traversals whose findings go to memories, one by one."""
 
     def __init__(self, sampler: MemorySampler[ScoresOf]) -> None:
+        super().__init__(sampler)
         self._sampler = sampler
         self.threads = sampler.threads
-
-    @property
-    def nodes_touched(self) -> int:
-        """Return how many nodes all traversals have visited."""
-        return self._sampler.nodes_touched
-
-    @nodes_touched.setter
-    def nodes_touched(self, count: int) -> None:
-        self._sampler.nodes_touched = count
 
     def sample(self, scores_of: ScoresOf, players: tuple[int, ...], iteration: int) -> Found:
         self._sampler.sample(scores_of, players, iteration)
         return {}, {}
 
 
-class SummingRows:
+class SummingRows(NodesOf):
     """A mini-batch of traversals whose findings are summed by code and divided by the batch (DN19 Eq. 12).
 
     Visits of the opponent's infosets count one over the traverser's sample reach, as `averaging=stochastic` has it.
     """
 
     def __init__(self, lockstep: Lockstep, batch: int) -> None:
+        super().__init__(lockstep)
         self._lockstep = lockstep
         self._batch = batch
         self.threads = lockstep.threads
-
-    @property
-    def nodes_touched(self) -> int:
-        """Return how many nodes all traversals have visited."""
-        return self._lockstep.nodes_touched
-
-    @nodes_touched.setter
-    def nodes_touched(self, count: int) -> None:
-        self._lockstep.nodes_touched = count
 
     def sample(self, scores_of: ScoresOf, players: tuple[int, ...], iteration: int) -> Found:
         regrets, visits = {}, {}

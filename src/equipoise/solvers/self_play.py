@@ -16,6 +16,7 @@ from equipoise.networks.modules import read
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.rows import Bool
 from equipoise.networks.trained import TrainedNetwork
+from equipoise.sampling.counts import NodesOf
 from equipoise.sampling.episodes import Episodes, Moves
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.lockstep import form_over_boards
@@ -76,12 +77,13 @@ def best_values(values: FloatTable, legal: Bool) -> Float:
     return best
 
 
-class ListedPlay:
+class ListedPlay(NodesOf):
     """Self-play in a game whose infosets are listed."""
 
     threads = 1
 
     def __init__(self, tables: TableMap, infosets: Infosets, agents: Agents, episodes: Episodes) -> None:
+        super().__init__(episodes)
         self.form = tables.form
         self._tables = tables
         self._infosets = infosets
@@ -89,14 +91,6 @@ class ListedPlay:
         self._episodes = episodes
         self.read()
         self.renew_target()
-
-    @property
-    def nodes_touched(self) -> int:
-        return self._episodes.nodes_touched
-
-    @nodes_touched.setter
-    def nodes_touched(self, count: int) -> None:
-        self._episodes.nodes_touched = count
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
         values, policy = (self._infosets.to_table(each) for each in (self._values, self._strategies))
@@ -125,24 +119,17 @@ class ListedPlay:
         self.read()
 
 
-class CodedPlay:
+class CodedPlay(NodesOf):
     """Self-play in a game too large to list."""
 
     def __init__(self, rows: PokerRows, agents: Agents, episodes: LockstepEpisodes, *, threads: int) -> None:
+        super().__init__(episodes)
         self.form = form_over_boards(rows.tree.game)
         self.threads = threads
         self._rows = rows
         self._agents = agents
         self._episodes = episodes
         self.renew_target()
-
-    @property
-    def nodes_touched(self) -> int:
-        return self._episodes.nodes_touched
-
-    @nodes_touched.setter
-    def nodes_touched(self, count: int) -> None:
-        self._episodes.nodes_touched = count
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
         return self._episodes.play(self._values_at, self.policy_at, epsilon=epsilon, iteration=iteration)

@@ -30,6 +30,7 @@ from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.collect import Rows
+from equipoise.sampling.counts import NodesOf
 from equipoise.sampling.dice import NO_TAPE, draw, start_stream
 from equipoise.sampling.gather import Sums
 from equipoise.sampling.tree import Int32Table
@@ -355,25 +356,17 @@ class Collecting(Protocol[Scores]):
         """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
 
 
-class MemorySampler(Generic[Scores]):
+class MemorySampler(NodesOf, Generic[Scores]):
     """Traversals whose findings go to memories: regrets to the traverser's, strategies to the opponent's."""
 
     def __init__(
         self, collector: Collecting[Scores], regrets: "MemoryRegrets", strategies: "MemoryStrategy | None"
     ) -> None:
+        super().__init__(collector)
         self._collector = collector
         self.threads = collector.threads
         self._regrets = regrets
         self._strategies = strategies
-
-    @property
-    def nodes_touched(self) -> int:
-        """Return how many nodes all traversals have visited."""
-        return self._collector.nodes_touched
-
-    @nodes_touched.setter
-    def nodes_touched(self, count: int) -> None:
-        self._collector.nodes_touched = count
 
     def sample(self, scores: Scores, players: tuple[int, ...], iteration: int) -> Sums:
         """Run the traversals of some players; the sums are empty, for what was found is in the memories."""
