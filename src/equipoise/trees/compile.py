@@ -10,6 +10,7 @@ from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.sizes import betting_size, num_deals, num_infosets
 from equipoise.memory import require
 from equipoise.trees import build_goofspiel
+from equipoise.trees.board_form import has_board_form
 from equipoise.trees.build_bluff import bluff_public_tree, count_public_nodes
 from equipoise.trees.build_goofspiel import goofspiel_tree
 from equipoise.trees.build_poker import poker_public_tree
@@ -70,15 +71,14 @@ def build_game_tree(game: Game) -> GameTree:
 
 def _require_deals(game: PokerGame) -> None:
     deals = num_deals(game)
-    require(
-        deals * DEAL_BYTES,
-        what=f"listing the deals of {game.name} ({deals:.2g} of two hands and a board)",
-        instead=(
-            "solve it in buckets: --algorithm es-mccfr --set buckets=ehs2:10 --seconds 600"
-            if game.strength is best_five_cards
-            else "take a smaller game, such as leduc_poker or nl_leduc(stack=15)"
-        ),
-    )
+    if has_board_form(game):
+        instead = "solve it board by board: --algorithm dcfr, cfr+, lcfr, cfr or pcs, without --engine"
+    elif game.strength is best_five_cards:
+        instead = "solve it in buckets: --algorithm es-mccfr --set buckets=ehs2:10 --seconds 600"
+    else:
+        instead = "take a smaller game, such as leduc_poker or nl_leduc(stack=15)"
+    what = f"listing the deals of {game.name} ({deals:.2g} of two hands and a board)"
+    require(deals * DEAL_BYTES, what=what, instead=instead)
 
 
 def _require_histories(game: Game, total: int) -> None:
