@@ -252,7 +252,7 @@ D6 = Claim(
     paper="Li et al. 2019, Figure 5 (C)",
     says="NLLH(5), (10) and (15) with b = 500: converges although 13 %, 2.4 % and 0.5 % of infosets are seen",
     unit="chips a game",
-    full=Sweep(settings=_sizes((150, 150, 40), (5, 10, 15)), seeds=8, scale="eight seeds; 150, 150 and 40 iterations"),
+    full=Sweep(settings=_sizes((150, 150, 40), (5, 10, 15)), seeds=4, scale="four seeds; 150, 150 and 40 iterations"),
     quick=Sweep(settings=_sizes((60, 40), (5, 10)), seeds=1, scale="60 and 40 iterations, without NLLH(15)"),
     figures=(BY_ITERATION,),
     judge=_judge_d6,
