@@ -21,14 +21,13 @@ from equipoise.games import TERMINAL
 from equipoise.games.hand_ranks import hand_rank
 from equipoise.games.notation import board_deals, ordered_board
 from equipoise.games.poker import PokerGame, PokerState, best_five_cards
-from equipoise.sampling.dice import choose_index, choose_weighted, draw, start_stream
+from equipoise.sampling.dice import NO_TAPE, choose_weighted, deal_cards, draw, start_stream
 from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.codes import Int8
 from equipoise.trees.situations import Situations, SituationStrategy
 from equipoise.trees.treeplex import Float, Int64, UInt64
 
 PAIRS_A_PART = 8 * CHUNK  # fixed: a network's last bits may depend on how many rows it is asked for at once
-_NO_TAPE = np.zeros((0, 3))
 
 
 class Played(NamedTuple):
@@ -46,15 +45,11 @@ def _start_hands(
 ) -> None:
     """Deal; start each hand's stream of choices, and draw from it the lots of A and B."""
     chance = np.zeros(2, np.uint64)
-    left = np.empty(deck, np.int8)
+    shuffled = np.empty(deck, np.int8)
     for pair in range(cards.shape[0]):
         start_stream(chance, seed, STREAMS, 0, first_pair + pair)
-        for card in range(deck):
-            left[card] = card
-        for place in range(cards.shape[1]):
-            chosen = place + choose_index(chance, tape, deck - place)
-            left[place], left[chosen] = left[chosen], left[place]
-            cards[pair, place] = left[place]
+        deal_cards(chance, tape, shuffled, cards.shape[1])
+        cards[pair] = shuffled[: cards.shape[1]]
         for seat in range(2):
             start_stream(dice[pair, seat], seed, STREAMS + seat, 1, first_pair + pair)
             for who in range(2):
@@ -139,7 +134,7 @@ def _play_part(
     game, hole = tree.game, tree.game.hole_cards
     cards = np.empty((pairs, 2 * hole + sum(game.board_cards)), np.int8)
     dice, lots = np.zeros((pairs, 2, 2), np.uint64), np.empty((pairs, 2, 2))
-    _start_hands(seed, first_pair, game.deck.size, cards, dice, lots, _NO_TAPE)
+    _start_hands(seed, first_pair, game.deck.size, cards, dice, lots, NO_TAPE)
     seen = [cards[:, [*range(who * hole, (who + 1) * hole), *range(2 * hole, cards.shape[1])]] for who in range(2)]
     nodes = np.zeros((pairs, 2), np.int32)
     while True:
@@ -156,7 +151,7 @@ def _play_part(
             asked = Situations(node, held, lots[pair, seat, who])
             probabilities = strategies[who].probabilities_at(asked)
             _check(tree, names[who], asked, probabilities)
-            _choose(np.ascontiguousarray(probabilities), pair, seat, dice, tree.child, nodes, _NO_TAPE)
+            _choose(np.ascontiguousarray(probabilities), pair, seat, dice, tree.child, nodes, NO_TAPE)
     won = tree.nodes.amount[nodes]
     shown = tree.nodes.showdown[nodes] == 1
     which = np.flatnonzero(shown.any(axis=1))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import inlined, kernel_pair, prange, set_threads
 from equipoise.games import CHANCE, TERMINAL
-from equipoise.sampling.dice import choose_weighted, start_stream
+from equipoise.sampling.dice import NO_TAPE, choose_weighted, start_stream
 from equipoise.sampling.traversal import (
     CHILDREN,
     FIRST,
@@ -171,7 +171,7 @@ def play_pairs(
             now,
             CHUNK,
             dice,
-            np.zeros((0, 3)),
+            NO_TAPE,
             records,
             sums[:chunks],
         )

@@ -9,6 +9,7 @@ draws that would have led to the same choice. So all samples of a traversal can 
 import numpy as np
 
 from equipoise.compiled import inlined
+from equipoise.trees.codes import Int8
 from equipoise.trees.treeplex import Float, UInt64
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -59,6 +60,16 @@ def choose_index(dice: UInt64, tape: Float, count: int) -> int:
     index = min(int(draw(dice, tape) * count), count - 1)
     note(dice, tape, index / count, (index + 1) / count)
     return index
+
+
+@inlined
+def deal_cards(dice: UInt64, tape: Float, cards: Int8, count: int) -> None:
+    """Shuffle a whole deck, 0 to ``cards.size`` - 1, as far as its first ``count`` cards."""
+    for card in range(cards.size):
+        cards[card] = card
+    for place in range(count):
+        chosen = place + choose_index(dice, tape, cards.size - place)
+        cards[place], cards[chosen] = cards[chosen], cards[place]
 
 
 @inlined

@@ -30,7 +30,7 @@ from equipoise.games.hand_ranks import CARD_BIT, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards, high_card_or_pair
 from equipoise.regret.matching import match_infoset, normalise, positive_parts
 from equipoise.sampling.collect import FloatTable, Rows
-from equipoise.sampling.dice import NO_TAPE, choose_index, choose_weighted, start_stream
+from equipoise.sampling.dice import NO_TAPE, choose_weighted, deal_cards, start_stream
 from equipoise.sampling.schemes import ALL, SUBSET, External, LabelledActions, Robust
 from equipoise.sampling.traversal import OPPONENT, OWN, child_weight, in_subset, subset_inclusion, take_regrets
 from equipoise.trees.betting_tree import BettingNodes, BettingTree
@@ -108,11 +108,7 @@ def draw_deals(
     for traversal in range(deals.sign.size):
         dice = deals.dice[traversal]
         start_stream(dice, seed, iteration, player, first + traversal)
-        for card in range(deck):
-            cards[card] = card
-        for place in range(dealt):
-            chosen = place + choose_index(dice, tape, deck - place)
-            cards[place], cards[chosen] = cards[chosen], cards[place]
+        deal_cards(dice, tape, cards, dealt)
         write_deal(layout, best_five, cards, traversal, deals, suit_key)
 
 

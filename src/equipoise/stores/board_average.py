@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
-from equipoise.trees.board_form import BoardForm, UnmeasuredForm, entries_before
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm, first_entries_by_node
 from equipoise.trees.codes import Int8, codes_of
 from equipoise.trees.distinct import distinct
 from equipoise.trees.situations import Situations, normalised_rows
@@ -66,7 +66,7 @@ class BoardAverage(MixturePlay):
         """Write the probabilities of the first round."""
         form = self._form
         hands = form.cards.hands[form.cards.start_hand].astype(np.int8)
-        self._write(0, hands, entries_before(form.betting[0]), out.reshape(-1, len(hands)))
+        self._write(0, hands, out.reshape(-1, len(hands)))
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
         """Write the probabilities beside the boards from ``first`` to ``last`` (exclusive), board after board."""
@@ -77,18 +77,18 @@ class BoardAverage(MixturePlay):
             hands = form.cards.hands[form.cards.pair_hand[own]]
             cards = np.concatenate([hands, np.tile(form.cards.boards[board], (len(hands), 1))], axis=1)
             table = out[entries * (own.start - start) : entries * (own.stop - start)].reshape(entries, len(hands))
-            self._write(1, cards.astype(np.int8), form.first_entries, table)
+            self._write(1, cards.astype(np.int8), table)
 
-    def _write(self, betting_round: int, cards: Int8, first_entries: Int64, table: FloatTable) -> None:
+    def _write(self, betting_round: int, cards: Int8, table: FloatTable) -> None:
         """Write the probabilities of a round for some hands; ``table[entry, hand]``."""
         betting, states = self._form.betting[betting_round], self._form.states[betting_round]
-        tree = self._rows.tree
+        tree, first_entry = self._rows.tree, first_entries_by_node(betting)
         for player in range(2):
             own = np.flatnonzero(betting.node_player == player)
             nodes = np.array([tree.node_of_text[states[number].text] for number in own], np.int64)
             played = self._played(player, cards, nodes)
             for place, (number, node) in enumerate(zip(own, nodes, strict=True)):
-                entry = int(first_entries[player] + betting.node_row[number]) - betting.roots
+                entry = int(first_entry[number])
                 columns = np.flatnonzero(tree.legal[node])
                 table[entry : entry + len(columns)] = played[:, place, columns].T
 

@@ -176,6 +176,11 @@ def entries_before(betting: Betting) -> Int64:
     return np.concatenate([[0], np.cumsum(betting.rows - betting.roots)])
 
 
+def first_entries_by_node(betting: Betting) -> Int64:
+    """Return, by the nodes of a round, where their entries begin in a table."""
+    return entries_before(betting)[betting.node_player] + betting.node_row - betting.roots
+
+
 @dataclass(frozen=True)
 class UnmeasuredForm:
     """A game that is too large for an exact best response: solvers work on it, but nothing measures them."""

@@ -7,7 +7,7 @@ import numpy as np
 from equipoise.compiled import kernel
 from equipoise.games.suits import HOLE_CARDS, Int16, Int32, choose_table, hand_images, place_of_set
 from equipoise.trees.betting_tree import BettingTree, betting_tree
-from equipoise.trees.board_form import BoardForm, entries_before
+from equipoise.trees.board_form import BoardForm, first_entries_by_node
 from equipoise.trees.codes import Int8
 from equipoise.trees.treeplex import Int64
 
@@ -72,10 +72,8 @@ def board_places(form: BoardForm) -> BoardPlaces:
     tree = betting_tree(form.game)
     entry = np.full(tree.num_nodes, -1)
     for betting, states in zip(form.betting, form.states, strict=True):
-        before = entries_before(betting)
-        for number, state in enumerate(states):
+        for state, first in zip(states, first_entries_by_node(betting).tolist(), strict=True):
             node = tree.node_of_text[state.text]
-            first = int(before[betting.node_player[number]] + betting.node_row[number]) - betting.roots
             children = int(tree.nodes.first_child[node]) + np.arange(int(tree.nodes.num_children[node]))
             entry[children] = first + np.arange(len(children))
     return BoardPlaces(form, tree, entry)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.board_evaluator import BoardStrategy
-from equipoise.trees.board_form import BoardForm, entries_before
+from equipoise.trees.board_form import BoardForm, entries_before, first_entries_by_node
 from equipoise.trees.codes import Int8
 from equipoise.trees.treeplex import Float, Int64
 
@@ -81,11 +81,9 @@ class BettingStrategy:
         """Return the probabilities of a round's entries."""
         assert self._form is not None
         betting, states = self._form.betting[betting_round], self._form.states[betting_round]
-        before = entries_before(betting)
-        out = np.empty(int(before[2]))
-        for number, state in enumerate(states):
+        out = np.empty(int(entries_before(betting)[2]))
+        for state, entry in zip(states, first_entries_by_node(betting).tolist(), strict=True):
             node = self._tree.node_of_text[state.text]
-            entry = int(before[betting.node_player[number]] + betting.node_row[number]) - betting.roots
             legal = self._table[node, self._tree.legal[node]]
             out[entry : entry + len(legal)] = legal
         return out
