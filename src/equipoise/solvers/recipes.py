@@ -373,8 +373,7 @@ _DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
     "paper": {"averaging": "stochastic", "strategy_kind": "average"}
 }
 _NFSP_UNLISTED: dict[str, object] = {
-    # Steps of the feed-forward network are cheap, and here their number is what counts: at the same core-seconds it
-    # was ahead of network=cards in each trial (docs/methods.md).
+    # Steps of the feed-forward network are cheap, and here their number is what counts.
     "episodes": 4096,
     "epsilon": 0.1,  # iterations are few, and what explores is averaged with the rest
     "layers": 3,
