@@ -87,5 +87,5 @@ class SameDeals:
             hands = [labels[who][table[chosen, 3 * stage + who]].partition("/") for who in range(2)]
             cards = [*(read_cards(deck, hand)[0] for hand, _, _ in hands), *read_cards(deck, hands[0][2])]
             scratch = np.zeros(2 * len(deck.suits), np.uint64)
-            write_deal(self._layout, False, np.array(cards, np.int8), number, deals, scratch)
+            write_deal(self._layout, np.empty(0, np.uint64), np.array(cards, np.int8), number, deals, scratch)
         return deals

@@ -265,7 +265,7 @@ def match(
     seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
     threads: Threads = 1,
     log: Annotated[Path | None, Parameter(help="Write a line a hand to this file: poker as ACPC logs do.")] = None,
-    phh: Annotated[Path | None, Parameter(help="Write each hand of hold'em to this folder, as a PHH file.")] = None,
+    phh: Annotated[Path | None, Parameter(help="Write hands of hold'em to this file: PHH, a table a hand.")] = None,
     json: Json = False,
 ) -> None:
     """Let two policies of a game play each other: A's mean payoff a hand, with its 95% interval.

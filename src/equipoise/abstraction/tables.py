@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import inlined
-from equipoise.games.hand_ranks import CARD_BIT
+from equipoise.games.hand_ranks import deck_bits
 from equipoise.games.suits import (
     HOLE_CARDS,
     CanonicalBoards,
@@ -100,11 +100,6 @@ def empty_tables(boards: RoundBoards, cuts: Sequence[int] | None = None) -> Buck
         choose=choose_table(boards.deck_size),
         bits=deck_bits(boards.ranks, boards.suits),
     )
-
-
-def deck_bits(ranks: int, suits: int) -> UInt64:
-    """Return the cards of a deck, or of a part of one, as bits of hand_rank."""
-    return CARD_BIT.reshape(13, 4)[:ranks, :suits].ravel().copy()
 
 
 def codes_of(tables: BucketTables, boards: RoundBoards, betting_round: int) -> UInt16:

@@ -12,13 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.abstraction.tables import deck_bits
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation.hands import Hand
 from equipoise.evaluation.simulation import CHUNK, SAMPLES, STREAMS, A, FloatTable
 from equipoise.games import TERMINAL
-from equipoise.games.hand_ranks import hand_rank
+from equipoise.games.hand_ranks import deck_bits, showdown
 from equipoise.games.notation import board_deals, ordered_board
 from equipoise.games.poker import PokerGame, PokerState, best_five_cards
 from equipoise.sampling.dice import NO_TAPE, choose_weighted, deal_cards, draw, start_stream
@@ -80,16 +79,7 @@ def _compare_hands(bits: UInt64, cards: Int8, which: Int64, hole: int, out: Int8
     """Write who wins the showdowns of some pairs: 1 player 0, -1 player 1, 0 nobody."""
     for row in range(which.size):
         dealt = cards[which[row]]
-        board = np.uint64(0)
-        for place in range(2 * hole, dealt.size):
-            board |= bits[dealt[place]]
-        first = second = board
-        for place in range(hole):
-            first |= bits[dealt[place]]
-            second |= bits[dealt[hole + place]]
-        count = dealt.size - hole
-        ranks = hand_rank(first, count), hand_rank(second, count)
-        out[row] = int(ranks[0] > ranks[1]) - int(ranks[0] < ranks[1])
+        out[row] = showdown(bits, dealt, 0, hole, dealt.size - 2 * hole)
 
 
 def showdowns(game: PokerGame, cards: Int8, which: Int64) -> Int8:

@@ -10,7 +10,7 @@ In both the seats are listed in the order of acting in the last round: in hold'e
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,9 +155,9 @@ def read_phh(game: PokerGame, text: str) -> PlayedHand:
         raise EquipoiseError(f"this is not a PHH hand: {error}") from None
 
 
-def phhs(hands: Iterable[PlayedHand]) -> str:
-    """Return hands as one text, a table each (a ``.phhs`` file)."""
-    return "\n".join(f"[{place}]\n{phh(hand)}" for place, hand in enumerate(hands, 1))
+def phh_table(hand: PlayedHand) -> str:
+    """Return a hand as a table of a ``.phhs`` file, which is such tables one after the other."""
+    return f"[{hand.number + 1}]\n{phh(hand)}"
 
 
 def read_phhs(game: PokerGame, text: str) -> list[PlayedHand]:

@@ -47,6 +47,30 @@ def hand_rank(bits: int | np.uint64, count: int) -> int:
     return _evaluate(np.uint64(bits), np.uint32(count))  # type: ignore[no-any-return]
 
 
+def deck_bits(ranks: int, suits: int) -> npt.NDArray[np.uint64]:
+    """Return the cards of a deck, or of a part of one, as bits of ``hand_rank``."""
+    return CARD_BIT.reshape(13, 4)[:ranks, :suits].ravel().copy()
+
+
+@inlined
+def showdown(
+    bits: npt.NDArray[np.uint64], cards: npt.NDArray[np.integer[Any]], start: int, hole: int, open_cards: int
+) -> int:
+    """Return who wins with best five cards: 1 player 0, -1 player 1, 0 nobody.
+
+    From ``start`` on lie player 0's cards, player 1's and the board; ``bits`` are those of the deck.
+    """
+    board = np.uint64(0)
+    for place in range(start + 2 * hole, start + 2 * hole + open_cards):
+        board |= bits[cards[place]]
+    first = second = board
+    for place in range(start, start + hole):
+        first |= bits[cards[place]]
+        second |= bits[cards[place + hole]]
+    ranks = hand_rank(first, hole + open_cards), hand_rank(second, hole + open_cards)
+    return int(ranks[0] > ranks[1]) - int(ranks[0] < ranks[1])
+
+
 def best_five(cards: Sequence[int]) -> int:
     """Return the rank of the best five of 5 to 7 cards."""
     return int(hand_rank(sum(int(CARD_BIT[card]) for card in cards), len(cards)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise.abstraction.tables import BucketTables, bucket_of
 from equipoise.compiled import inlined, uncounted
-from equipoise.games.hand_ranks import hand_rank
+from equipoise.games.hand_ranks import showdown
 from equipoise.games.suits import HOLE_CARDS, place_of_set
 from equipoise.sampling.dice import choose_index
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
@@ -77,14 +77,7 @@ def deal_cards(tables: BucketTables, numbers: Int32, start: int, row: int, dice:
     first_hand = _hand_number(numbers, start, tables.choose)
     second_hand = _hand_number(numbers, start + HOLE_CARDS, tables.choose)
     drawn, board = start + 2 * HOLE_CARDS, start + 2 * MOST_CARDS  # the board as drawn, and sorted
-    bits = np.uint64(0)
-    for k in range(open_cards):
-        bits |= tables.bits[numbers[drawn + k]]
-    ranks = (
-        hand_rank(bits | tables.bits[numbers[start]] | tables.bits[numbers[start + 1]], open_cards + HOLE_CARDS),
-        hand_rank(bits | tables.bits[numbers[start + 2]] | tables.bits[numbers[start + 3]], open_cards + HOLE_CARDS),
-    )
-    showdown = TIED + int(ranks[0] > ranks[1]) - int(ranks[0] < ranks[1])
+    winner = TIED + showdown(tables.bits, numbers, start, HOLE_CARDS, open_cards)
     shown, first, second = 0, 0, 0
     for betting_round in range(rounds):
         while shown < tables.board_cards[betting_round]:
@@ -95,4 +88,4 @@ def deal_cards(tables: BucketTables, numbers: Int32, start: int, row: int, dice:
         first = bucket_of(tables, betting_round, first, canonical, np.int64(tables.image[image + first_hand]))
         second = bucket_of(tables, betting_round, second, canonical, np.int64(tables.image[image + second_hand]))
         here = row + 3 * betting_round
-        numbers[here], numbers[here + 1], numbers[here + 2] = first, second, showdown
+        numbers[here], numbers[here + 1], numbers[here + 2] = first, second, winner

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.errors import EquipoiseError
 from equipoise.games import TERMINAL
-from equipoise.games.hand_ranks import CARD_BIT, hand_rank
+from equipoise.games.hand_ranks import deck_bits, showdown
 from equipoise.games.poker import PokerGame, best_five_cards, high_card_or_pair
 from equipoise.regret.matching import match_infoset, normalise, positive_parts
 from equipoise.sampling.collect import FloatTable, Rows
@@ -92,7 +92,7 @@ def _empty_level(size: int, actions: int) -> Level:
 def draw_deals(
     layout: CardLayout,
     deck: int,
-    best_five: bool,
+    bits: UInt64,
     seed: int,
     iteration: int,
     player: int,
@@ -109,37 +109,31 @@ def draw_deals(
         dice = deals.dice[traversal]
         start_stream(dice, seed, iteration, player, first + traversal)
         deal_cards(dice, tape, cards, dealt)
-        write_deal(layout, best_five, cards, traversal, deals, suit_key)
+        write_deal(layout, bits, cards, traversal, deals, suit_key)
 
 
 @uncounted
-def write_deal(
-    layout: CardLayout, best_five: bool, cards: Int8, traversal: int, deals: Deals, suit_key: UInt64
-) -> None:
+def write_deal(layout: CardLayout, bits: UInt64, cards: Int8, traversal: int, deals: Deals, suit_key: UInt64) -> None:
     """Write what players see of cards (player 0's hand, player 1's, the board), and who wins a showdown."""
     hole, last = layout.deal_start[1], layout.deal_start[layout.deal_start.size - 1]
     for who in range(2):
         for betting_round in range(layout.visible.size):
             code = cards_code(layout, cards, who * hole, 2 * hole, betting_round, suit_key)
             deals.codes[traversal, who, betting_round] = code
-    first = strength(layout, best_five, cards, 0, hole, last)
-    second = strength(layout, best_five, cards, hole, hole, last)
-    deals.sign[traversal] = int(first > second) - int(first < second)
+    if bits.size:
+        deals.sign[traversal] = showdown(bits, cards, 0, hole, last - hole)
+    else:
+        first = _pair_or_card(layout.suits, cards, 0, last - hole)
+        second = _pair_or_card(layout.suits, cards, 1, last - hole)
+        deals.sign[traversal] = int(first > second) - int(first < second)
 
 
 @uncounted
-def strength(layout: CardLayout, best_five: bool, cards: Int8, hand: int, hole: int, count: int) -> int:
-    """Return how strong a hand is beside the whole board; ``count`` cards are in both."""
-    if best_five:
-        bits = U(0)
-        for place in range(hole):
-            bits |= CARD_BIT[cards[hand + place]]
-        for place in range(count - hole):
-            bits |= CARD_BIT[cards[2 * hole + place]]
-        return int(hand_rank(bits, count))
-    rank = int(cards[hand] // layout.suits)  # as games.poker.high_card_or_pair
-    for place in range(count - hole):
-        if cards[2 * hole + place] // layout.suits == rank:
+def _pair_or_card(suits: int, cards: Int8, who: int, open_cards: int) -> int:
+    """Return how strong a single card is beside the board, as games.poker.high_card_or_pair."""
+    rank = int(cards[who] // suits)
+    for place in range(2, 2 + open_cards):
+        if cards[place] // suits == rank:
             return rank + 128
     return rank
 
@@ -324,12 +318,12 @@ class Part(NamedTuple):
     touched: int
 
 
-def showdown_by_five(game: PokerGame) -> bool:
-    """Return whether hands are ranked by their best five cards (else by a pair with the board, or a high card)."""
-    if game.strength is best_five_cards and len(game.deck.suits) == 4:
-        return True
+def showdown_bits(game: PokerGame) -> UInt64:
+    """Return the bits of the deck where hands are ranked by best five cards; none where by a pair or a high card."""
+    if game.strength is best_five_cards:
+        return deck_bits(len(game.deck.ranks), len(game.deck.suits))
     if game.strength is high_card_or_pair and game.hole_cards == 1:
-        return False
+        return np.empty(0, np.uint64)
     raise EquipoiseError(f"{game.name} ranks hands by a rule of its own, which traversals in lockstep do not know")
 
 
@@ -343,7 +337,7 @@ class HandsInLockstep:
         self, tree: BettingTree, layout: CardLayout, *, batch: int, seed: int, threads: int, part: int
     ) -> None:
         self._tree, self._layout = tree, layout
-        self._best_five = showdown_by_five(tree.game)
+        self._bits = showdown_bits(tree.game)
         self._batch, self._seed, self._part = batch, seed, part
         self.threads = min(threads, -(-batch // part))
         self.nodes_touched = 0
@@ -356,7 +350,7 @@ class HandsInLockstep:
             sign=np.empty(count, np.int8),
         )
         deck = self._tree.game.deck.size
-        draw_deals(self._layout, deck, self._best_five, self._seed, iteration, player, first, deals, NO_TAPE)
+        draw_deals(self._layout, deck, self._bits, self._seed, iteration, player, first, deals, NO_TAPE)
         return deals
 
     def _in_parts(self, run: Callable[[Deals], Result], player: int, iteration: int) -> Iterator[Result]:

@@ -26,7 +26,7 @@ from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game
 from equipoise.games.betting import BettingState, apply_action, legal_actions
-from equipoise.games.hand_ranks import CARD_BIT, hand_rank
+from equipoise.games.hand_ranks import deck_bits, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.suits import HOLE_CARDS, Cards, Int16, SuitIsomorphism, suit_isomorphism
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
@@ -321,8 +321,8 @@ _NEVER = np.iinfo(np.int32).max  # the strength of hands that share a card with 
 def _strengths(game: PokerGame, cards: SuitIsomorphism) -> Int32:
     """Return the strength of each raw hand beside each canonical board."""
     strengths = np.full(cards.hand_class.shape, _NEVER, np.int32)
-    if game.strength is best_five_cards and cards.suits == 4:  # cards are numbered as eval7's are
-        _holdem_strengths(cards.boards, cards.hands, cards.hand_class, CARD_BIT, strengths)
+    if game.strength is best_five_cards:
+        _holdem_strengths(cards.boards, cards.hands, cards.hand_class, deck_bits(cards.ranks, cards.suits), strengths)
     else:
         hands = [tuple(hand) for hand in cards.hands.tolist()]
         for board, open_cards in enumerate(cards.boards.tolist()):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from equipoise.abstraction.strength import _showdowns, grade_strength
-from equipoise.abstraction.tables import codes_of, deck_bits, empty_tables, round_boards
+from equipoise.abstraction.tables import codes_of, empty_tables, round_boards
+from equipoise.games.hand_ranks import deck_bits
 from equipoise.games.suits import choose_table, place_of_set, sets_of_cards
 from tests.naive import abstraction as naive
 

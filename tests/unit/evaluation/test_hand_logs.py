@@ -9,7 +9,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.evaluation.hand_logs import hand_history, log_line, writing_hands
 from equipoise.evaluation.match import play_match
 from equipoise.games import CHANCE, load_game
-from equipoise.games.hand_histories import read_acpc_line, read_phh
+from equipoise.games.hand_histories import read_acpc_line, read_phhs
 
 HOLDEM = ["flop_holdem", "limit_holdem", "nolimit_holdem(stack=2000)"]
 NAMES = ("me", "you")
@@ -57,25 +57,25 @@ def test_pokerkit_plays_the_hand_histories(text):
     shown = 0
     for hand in hands:
         written = hand_history(hand, NAMES)
-        history = pokerkit.HandHistory.loads(written)
+        [history] = pokerkit.HandHistory.loads_all(written)
         *_, last = history
-        fields = tomllib.loads(written)
+        [fields] = tomllib.loads(written).values()
         assert fields["players"] == list(hand.seats(NAMES)[::-1])  # the big blind first
         if text != "flop_holdem":  # the format has no game that ends after the flop
             assert last.stacks == fields["finishing_stacks"] and not last.status
             shown += not any(" f" in action for action in fields["actions"])
         assert fields["finishing_stacks"][1 - hand.seat_of_a] - fields["starting_stacks"][0] == hand.payoff_to_a()
-        assert read_phh(load_game(text), written).state == hand.end
+        assert [read.state for read in read_phhs(load_game(text), written)] == [hand.end]
     assert shown > 0 or text == "flop_holdem"
 
 
 def test_files(tmp_path):
-    with writing_hands(NAMES, log=tmp_path / "log", phh=tmp_path / "hands") as write:
+    with writing_hands(NAMES, log=tmp_path / "log", phh=tmp_path / "hands.phhs") as write:
         play_match("uniform", "always-call", game="flop_holdem", hands=6, on_hand=write)
     assert [line.split(":")[1] for line in (tmp_path / "log").read_text().splitlines()] == list("012345")
-    assert sorted(path.name for path in (tmp_path / "hands").iterdir()) == [f"{number}.phh" for number in range(6)]
-    with pytest.raises(EquipoiseError, match="not empty"), writing_hands(NAMES, phh=tmp_path / "hands"):
-        pass
+    with (tmp_path / "hands.phhs").open("rb") as file:
+        histories = list(pokerkit.HandHistory.load_all(file))
+    assert [history.hand for history in histories] == list(range(6))
     with writing_hands(NAMES) as write:
         assert write is None
 
