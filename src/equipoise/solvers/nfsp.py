@@ -45,7 +45,7 @@ from equipoise.solvers.neural import Prepared, Unlisted, architecture_of, larges
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
 from equipoise.solvers.setup import Form, Setup
 from equipoise.stores.board_average import MixturePlay
-from equipoise.stores.memories import Memory, sample_bytes
+from equipoise.stores.memories import Memory, drawn_examples, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import Diagnostics, State, joined, part_of
 from equipoise.stores.transitions import Transitions, transition_bytes
@@ -195,17 +195,8 @@ class NFSP:
         if reservoir.seen == 0:
             return
         reservoir.start_drawing(self.iteration)
-
-        def draw_batch() -> Examples:
-            rows, weight, target = reservoir.draw(fitting.batch, self.iteration)
-            share = weight / fitting.batch
-            return Examples(
-                network.inputs_at(rows),
-                network.tensor(target),
-                network.tensor(share[:, None] * network.infosets.legal_at(rows)),
-            )
-
-        network.fit(draw_batch, replace(fitting, batch=0), self.iteration, fitting.epochs)
+        draw = partial(drawn_examples, network, reservoir, fitting.batch, self.iteration)
+        network.fit(draw, replace(fitting, batch=0), self.iteration, fitting.epochs)
 
     def average_strategy(self) -> Pair | MixturePlay:
         """Return the average policy networks' strategy, as the form's evaluator takes it."""

@@ -279,6 +279,19 @@ class MemoryConfig:
     head: float = 0.4
 
 
+def drawn_examples(
+    network: TrainedNetwork, memory: Memory, size: int, iteration: int, *, unit: float = 1.0
+) -> Examples:
+    """Return a batch for a network from what a memory draws, values divided by ``unit``; illegal actions count zero."""
+    rows, weight, target = memory.draw(size, iteration)
+    share = weight / (weight.sum() if memory.kind == "aggregated" else size)
+    return Examples(
+        network.inputs_at(rows),
+        network.tensor(target / unit),
+        network.tensor(share[:, None] * network.infosets.legal_at(rows)),
+    )
+
+
 class FittedMemory:
     """A memory of one player's samples, and the network that is fitted from it."""
 
@@ -315,21 +328,10 @@ class FittedMemory:
         if fresh:
             network.restart(self.fits)
         memory.start_drawing(self.fits)
-        aggregated = memory.kind == "aggregated"
-        size = config.fitting.batch
-
-        def draw() -> Examples:
-            rows, weight, target = memory.draw(size, iteration)
-            share = weight / (weight.sum() if aggregated else size)
-            return Examples(
-                network.inputs_at(rows),
-                network.tensor(target / self._unit),
-                network.tensor(share[:, None] * network.infosets.legal_at(rows)),
-            )
-
+        draw = partial(drawn_examples, network, memory, config.fitting.batch, iteration, unit=self._unit)
         steps = config.fresh_steps if fresh else config.fitting.epochs
         fitting = replace(config.fitting, batch=0)  # a draw is a batch already
-        network.fit(draw() if aggregated else draw, fitting, self.fits, steps)
+        network.fit(draw() if memory.kind == "aggregated" else draw, fitting, self.fits, steps)
 
     def state(self) -> State:
         """Return the memory, the network and the number of fits."""
