@@ -288,3 +288,11 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Yield the cells of a line: the two that hold words to the left, numbers to the right."""
     for column, (cell, width) in enumerate(zip(line, widths, strict=True)):
         yield cell.ljust(width) if column < 2 else cell.rjust(width)
+
+
+def looks(first: int, growth: float) -> Iterator[int]:
+    """Yield the iterations after which a solver on its way to a level is evaluated, the same for everyone."""
+    iterations = float(first)
+    while True:
+        yield round(iterations)
+        iterations *= growth

@@ -36,6 +36,7 @@ from equipoise.bench.measure import (
     Report,
     Row,
     Suite,
+    looks,
     readable,
 )
 from equipoise.bench.measure import one_core as pinned_to_one_core
@@ -245,14 +246,6 @@ class Reached(NamedTuple):
     exploitability: float
 
 
-def looks() -> Iterator[int]:
-    """Yield the iterations after which a policy is fitted and evaluated: 8, then 1.5 times as many."""
-    iterations = float(FIRST_LOOK)
-    while True:
-        yield round(iterations)
-        iterations *= GROWTH
-
-
 def time_to_level(
     run: Callable[[int], object],
     average: Callable[[], T],
@@ -264,7 +257,7 @@ def time_to_level(
 ) -> Reached:
     """Solve until the average is at the level when it is looked at: timed are all iterations, and the last average."""
     solving = 0.0
-    for before, iterations in pairwise(chain([0], looks())):
+    for before, iterations in pairwise(chain([0], looks(FIRST_LOOK, GROWTH))):
         started = clock()
         run(iterations - before)
         solving += clock() - started

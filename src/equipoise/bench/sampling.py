@@ -24,8 +24,8 @@ ends and public deal nodes, the hands that were dealt not counted.
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple, Protocol
@@ -42,6 +42,7 @@ from equipoise.bench.measure import (
     Report,
     Row,
     Suite,
+    looks,
     open_cores,
     readable,
     repeating,
@@ -151,14 +152,6 @@ class Reached(NamedTuple):
         return self.exploitability <= LEVEL
 
 
-def looks() -> Iterator[int]:
-    """Yield the iterations after which a solver is evaluated, the same for everyone: 1000, then 1.2 times as many."""
-    iterations = float(FIRST_LOOK)
-    while True:
-        yield round(iterations)
-        iterations *= GROWTH
-
-
 def time_to_level(
     run: Callable[[int], object],
     exploitability: Callable[[], float],
@@ -168,7 +161,7 @@ def time_to_level(
 ) -> Reached:
     """Solve until the average is at the level when it is looked at. Only solving is timed, not the looks."""
     seconds = 0.0
-    for before, iterations in pairwise(_from_zero(looks())):
+    for before, iterations in pairwise(chain([0], looks(FIRST_LOOK, GROWTH))):
         started = clock()
         run(iterations - before)
         seconds += clock() - started
@@ -176,11 +169,6 @@ def time_to_level(
         if reached.in_time or seconds >= give_up:
             break
     return reached
-
-
-def _from_zero(numbers: Iterator[int]) -> Iterator[int]:
-    yield 0
-    yield from numbers
 
 
 class _Suite(Suite):

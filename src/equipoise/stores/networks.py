@@ -76,8 +76,10 @@ def make_networks(
     )
 
 
-class RegretNetworks:
-    """The RegretSumNetwork: what it is fitted to, and in what unit, wherever its rows come from."""
+class BootstrappedNetworks:
+    """Networks that are fitted to what they said before, changed by what an iteration found."""
+
+    name: str  # in the log
 
     def __init__(
         self, infosets: Infosets | PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
@@ -85,8 +87,25 @@ class RegretNetworks:
         self._config = config
         self._rule = rule
         self.networks = make_networks(infosets, config, seed=seed, device=device)
+        self._drift = 0.0  # of infosets that were not observed, in the last fit
+
+    def diagnostics(self) -> Diagnostics:
+        """Return the last fit, and how far it moved what was not observed, for the log."""
+        parameters = float(sum(network.num_parameters for network in self.networks))
+        own = {f"{self.name}_drift": self._drift, f"{self.name}_parameters": parameters}
+        return {**fit_diagnostics(self.name, self.networks), **own}
+
+
+class RegretNetworks(BootstrappedNetworks):
+    """The RegretSumNetwork: what it is fitted to, and in what unit, wherever its rows come from."""
+
+    name = "regret"
+
+    def __init__(
+        self, infosets: Infosets | PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
+    ) -> None:
+        super().__init__(infosets, config, rule, seed=seed, device=device)
         self._scale = np.ones(len(self.networks))
-        self._drift = 0.0
 
     def _target(self, outputs: Float, increment: Float, rule: Float) -> tuple[Float, Float]:
         """Return predictions, and what they become by the rule (DN19 Eq. 7, 14)."""
@@ -103,11 +122,6 @@ class RegretNetworks:
             new = 2.0 ** np.round(np.log2(size))
             self.networks[number].network.scale_outputs(self._scale[number] / new)
             self._scale[number] = new
-
-    def diagnostics(self) -> Diagnostics:
-        own = {"regret_drift": self._drift}
-        own["regret_parameters"] = sum(network.num_parameters for network in self.networks)
-        return {**fit_diagnostics("regret", self.networks), **own}
 
 
 class NetworkRegrets(RegretNetworks):
@@ -286,17 +300,16 @@ def fit_diagnostics(name: str, networks: Sequence[TrainedNetwork]) -> Diagnostic
     }
 
 
-class StrategyNetworks:
+class StrategyNetworks(BootstrappedNetworks):
     """The AvgStrategyNetwork: when it is fitted, and the weight of what it stands for."""
+
+    name = "strategy"
 
     def __init__(
         self, infosets: Infosets | PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
     ) -> None:
-        self._config = config
-        self._rule = rule
-        self.networks = make_networks(infosets, config, seed=seed, device=device)
+        super().__init__(infosets, config, rule, seed=seed, device=device)
         self._weight = np.zeros((2, 2))  # of the iterations that the network stands for, and of those since; by player
-        self._drift = 0.0
 
     def _add_weight(self, player: int, rule: Float) -> None:
         self._weight[:, player] *= rule[5]
@@ -307,10 +320,6 @@ class StrategyNetworks:
         every = self._config.every
         early = iteration < every and iteration.bit_count() == 1  # 1, 2, 4, ...
         return 1 in players and (early or iteration % every == 0)
-
-    def diagnostics(self) -> Diagnostics:
-        own = {"strategy_parameters": float(sum(network.num_parameters for network in self.networks))}
-        return {**fit_diagnostics("strategy", self.networks), "strategy_drift": self._drift, **own}
 
 
 class NetworkStrategy(StrategyNetworks):

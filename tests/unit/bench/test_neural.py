@@ -122,10 +122,6 @@ def test_the_peer_finishes_the_iteration_in_which_its_time_ends():
     assert neural.run_for(iterate, 200.0, clock=lambda: now) == (210.0, 7)
 
 
-def test_looks_grow_geometrically():
-    assert list(itertools.islice(neural.looks(), 5)) == [8, 12, 18, 27, 40]
-
-
 class Converging:
     """A solver whose exploitability is 10 / iterations: an iteration takes 1 s, a policy 5 s, an evaluation 1000 s."""
 

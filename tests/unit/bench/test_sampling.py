@@ -17,6 +17,7 @@ from equipoise.bench.measure import (
     Contender,
     Row,
     format_rows,
+    looks,
     one_core,
     open_cores,
     repeating,
@@ -127,9 +128,9 @@ def test_histories_are_counted_from_the_start_and_after_the_warm_up():
 
 
 def test_looks_grow_geometrically():
-    looks = list(itertools.islice(sampling.looks(), 40))
-    assert looks[:4] == [1000, 1200, 1440, 1728]
-    assert all(after / before == pytest.approx(1.2, abs=1e-3) for before, after in itertools.pairwise(looks))
+    counts = list(itertools.islice(looks(1000, 1.2), 40))
+    assert counts[:4] == [1000, 1200, 1440, 1728]
+    assert all(after / before == pytest.approx(1.2, abs=1e-3) for before, after in itertools.pairwise(counts))
 
 
 class Converging:
@@ -157,7 +158,9 @@ class Converging:
 def test_the_first_look_at_or_below_the_level_ends_the_search_and_looks_take_no_time():
     solver = Converging()
     reached = sampling.time_to_level(solver.run, solver.exploitability, give_up=1e9, clock=solver.clock)
-    expected = list(itertools.takewhile(lambda count: 1000.0 / count > sampling.LEVEL, sampling.looks()))
+    expected = list(
+        itertools.takewhile(lambda count: 1000.0 / count > sampling.LEVEL, looks(sampling.FIRST_LOOK, sampling.GROWTH))
+    )
     assert solver.looked_after[:-1] == expected
     assert reached.in_time
     assert reached.exploitability == 1000.0 / solver.iterations <= sampling.LEVEL
