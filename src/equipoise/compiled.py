@@ -20,7 +20,19 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import prange
 
-__all__ = ["calling_pairs", "inlined", "kernel", "kernel_pair", "on_threads", "prange", "set_threads", "uncounted"]
+from equipoise.errors import EquipoiseError
+
+__all__ = [
+    "calling_pairs",
+    "inlined",
+    "kernel",
+    "kernel_pair",
+    "on_threads",
+    "prange",
+    "require_threads",
+    "set_threads",
+    "uncounted",
+]
 
 # Without Numba's run-time memory manager a kernel cannot make arrays, and does not count references to those it is
 # given: counting is atomic, and costs more than the arithmetic of a small node.
@@ -99,6 +111,12 @@ def _clone(function: F, suffix: str, names: dict[str, Any]) -> F:
     copy.__qualname__ = f"{function.__qualname__}_{suffix}"
     copy.__module__ = function.__module__
     return cast(F, copy)
+
+
+def require_threads(count: int) -> None:
+    """Refuse a number of threads that is none."""
+    if count < 1:
+        raise EquipoiseError(f"threads={count} is not valid; give a number above 0")
 
 
 def set_threads(count: int) -> int:

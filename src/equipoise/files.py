@@ -1,5 +1,6 @@
 """Writing files so that a reader sees all of the old one or all of the new one, whenever the power goes."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from equipoise.errors import EquipoiseError
+
+_DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
@@ -25,8 +28,10 @@ def write_atomically(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _DISK_FAULTS:
+            raise EquipoiseError(f"cannot write {target}: {error.strerror}") from None
         raise
 
 

@@ -30,10 +30,11 @@ def require(needed_bytes: float, *, what: str, instead: str = "") -> None:
     available = available_bytes()
     if needed_bytes > available:
         raise EquipoiseError(
-            f"{what} needs about {_readable(needed_bytes)} of memory and {_readable(available)} is available"
+            f"{what} needs about {readable_bytes(needed_bytes)} of memory and {readable_bytes(available)} is available"
             + (f"; {instead}" if instead else "")
         )
 
 
-def _readable(count: float) -> str:
+def readable_bytes(count: float) -> str:
+    """Return a size as people read it."""
     return f"{count / GIB:.1f} GiB" if count < 1e4 * GIB else f"{count / GIB:.1e} GiB"

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from equipoise.compiled import set_threads
+from equipoise.compiled import require_threads, set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game, load_game
 from equipoise.policies.board_policy import BoardPolicy
@@ -144,8 +144,7 @@ def solve(
         raise EquipoiseError(f"evaluation_growth={evaluation_growth} is not valid; give a number above 1")
     if seed < 0:
         raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
-    if threads < 1:
-        raise EquipoiseError(f"threads={threads} is not valid; give a number above 0")
+    require_threads(threads)
     config = {
         "game": game.name,
         "algorithm": algorithm,
@@ -214,6 +213,8 @@ def _unmeasurable(form: UnmeasuredForm) -> str:
 
 def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
     """Let a solver take over what another run has found."""
+    if isinstance(solver.form, BoardForm | UnmeasuredForm):
+        raise EquipoiseError(f"{game.name} is too large to list, and only runs of games that can be are started from")
     if not hasattr(solver, "start_from"):
         raise EquipoiseError(f"{algorithm} cannot start from another run; dncfr, rs-mccfr+-rsn and rs-mccfr+-asn can")
     directory = RunDirectory.open(source)
@@ -310,7 +311,7 @@ def _run(
     if isinstance(form, LargeForm):
         evaluator = LargeEvaluator(form)
     elif isinstance(form, BoardForm):
-        evaluator = BoardEvaluator(form, threads=solver.threads)
+        evaluator = BoardEvaluator(form, threads=set_threads(config["threads"]))
     elif isinstance(form, UnmeasuredForm):
         evaluator = None
     else:

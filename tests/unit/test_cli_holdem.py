@@ -4,6 +4,7 @@ import csv
 
 import pytest
 
+from equipoise.views.grids import _colours_of
 from tests.holdem import write_small_holdem
 from tests.unit.test_cli import last_json, run  # noqa: F401 - a fixture
 
@@ -41,13 +42,26 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
     assert run("export", "small", "--to", "csv", "--board", "5c4d", "-o", "board.csv")[0] == 0
 
     for arguments, complaint in (
+        (("evaluate", "small", "--threads", "0"), "threads=0 is not valid"),
         (("show", "small", "--line", "rc/"), "needs a board"),
         (("show", "small", "--line", "xx"), "not legal"),
         (("export", "small", "--to", "efg", "-o", "x.efg"), "too large for efg"),
         (("solve", "kuhn_poker", "--until-mbb", "5"), "not measured in big blinds"),
+        (
+            ("solve", "kuhn_poker", "--algorithm", "es-mccfr", "--set", "averaging=exact"),
+            "averaging=exact is for networks",
+        ),
         (("solve", "kuhn_poker", "--algorithm", "pcs"), "pcs draws boards"),
         (("solve", "kuhn_poker", "--set", "storage=int16"), "storage=int16 is for games over boards"),
         (("solve", "flop_holdem", "--algorithm", "pcfr+"), "take cfr+, dcfr, lcfr, cfr or pcs"),
     ):
         code, _, err = run(*arguments)
         assert code == 2 and complaint in err and err.count("\n") == 1, (arguments, err)
+
+
+@pytest.mark.parametrize("raises", [0, 1, 3, 6])
+def test_every_action_has_a_colour_of_its_own(raises):
+    names = [f"raise to {100 * size}" for size in range(raises)]
+    for actions in (["fold", "call", *names], ["check", *names]):
+        assert len(set(_colours_of(actions))) == len(actions)
+    assert _colours_of(["fold", "call", *names])[1:] == _colours_of(["check", *names])

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from equipoise.compiled import set_threads
+from equipoise.compiled import require_threads, set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation.aivat import LuckCorrector
 from equipoise.evaluation.board_aivat import BoardLuck
@@ -223,8 +223,7 @@ def play_match(
         raise EquipoiseError(f"hands={hands} is not valid; an interval needs 4 hands or more")
     if seed < 0:
         raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
-    if threads < 1:
-        raise EquipoiseError(f"threads={threads} is not valid; give a number above 0")
+    require_threads(threads)
     played, players = _seat(a, b, game)
     through = _way_to_play(played, players)
     pairs = (hands + 1) // 2

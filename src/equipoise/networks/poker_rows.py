@@ -158,7 +158,7 @@ class PokerRows:
     def _bets(self) -> Float32:
         """Return, by node, the chips that each action so far has added, over the largest total; -1: no action."""
         tree, rounds = self.tree, len(self.tree.game.betting.rounds)
-        most = max(POSITIONS, max(state.actions_in_round for state in tree.states))
+        most = max(POSITIONS, 1 + max(state.actions_in_round for state in tree.states if not state.finished))
         table = np.full((tree.num_nodes, rounds * most), -1.0, np.float32)
         for node in range(1, tree.num_nodes):
             above = tree.parent[node]

@@ -64,6 +64,7 @@ class Progress:
     seconds_left: float | None
     fraction: float | None
     exploitability: float | None
+    nash_conv_mbb: float | None  # in poker with blinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,8 +187,8 @@ def _progress(iteration: int, seconds: float, speed: float, stop: Stop, records:
     if stop.core_seconds is not None and records:
         used = records[-1]["core_seconds"] / max(records[-1]["seconds"], 1e-9)  # cores at work, on average
         left.append(stop.core_seconds / max(used, 1e-9) - seconds)
-    if stop.until is not None and len(records) > 20 and speed > 0.0:
-        then, now = records[len(records) - 16], records[-1]
+    if stop.until is not None and len(records) > 5 and speed > 0.0:
+        then, now = records[max(len(records) // 3, len(records) - 16)], records[-1]
         ratio = then["exploitability"] / max(now["exploitability"], 1e-300)
         if ratio > 1.0:
             # iterations grow by this factor while exploitability falls by `ratio`
@@ -203,6 +204,7 @@ def _progress(iteration: int, seconds: float, speed: float, stop: Stop, records:
         seconds_left=seconds_left,
         fraction=None if seconds_left is None else seconds / max(seconds + seconds_left, 1e-9),
         exploitability=records[-1].get("exploitability") if records else None,
+        nash_conv_mbb=records[-1].get("nash_conv_mbb") if records else None,
     )
 
 

@@ -51,6 +51,7 @@ from equipoise.stores.sums import (
     TableStrategy,
 )
 from equipoise.trees.betting_tree import betting_tree
+from equipoise.trees.codes import require_codes
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int64
 
@@ -62,6 +63,7 @@ class Unlisted:
 
     def __init__(self, setup: Setup, cards: Any) -> None:
         assert isinstance(setup.game, PokerGame)
+        require_codes(setup.game)
         self.tree = betting_tree(setup.game)
         self.rows = poker_rows(self.tree, cards)
         self.device = _device(setup.device)

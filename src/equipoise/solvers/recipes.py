@@ -9,13 +9,14 @@ from equipoise.abstraction.buckets import NONE, Buckets, has_deck
 from equipoise.errors import EquipoiseError, nearest
 from equipoise.games import Game
 from equipoise.games.sizes import too_large_to_list
+from equipoise.memory import readable_bytes
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.bucketed import compile_buckets
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.sampling.tree import compile_for_sampling
-from equipoise.solvers.board_cfr import BoardCFR
-from equipoise.solvers.board_tables import STORAGES
+from equipoise.solvers.board_cfr import BoardCFR, needed_bytes
+from equipoise.solvers.board_tables import STORAGES, Storage
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.sampled import SampledCFR
@@ -161,11 +162,15 @@ def _board_cfr(name: str, setup: Setup, rule: Rule, parameters: dict[str, Any], 
         raise EquipoiseError(
             f"{name} leaves out boards, whose sums cannot fade: take another rule than {parameters['rule']}"
         )
+    storage: Storage = "float32" if parameters["storage"] == "auto" else parameters["storage"]
+    form = board_form(setup.game)
+    needed = needed_bytes(form, storage, setup.threads)
+    setup.on_preparation(f"{readable_bytes(needed)} of memory, tables in {storage}", 1.0)
     return BoardCFR(
-        board_form(setup.game),
+        form,
         rule,
         updates=parameters["updates"],
-        storage="float32" if parameters["storage"] == "auto" else parameters["storage"],
+        storage=storage,
         boards=boards,
         seed=setup.seed,
         threads=setup.threads,
@@ -212,6 +217,8 @@ def _sampled(
     def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
         made: Scheme = scheme(probe=parameters["probe"] == "yes", **{key: parameters[key] for key in own})
         buffered = parameters["batch"] > 1 or parameters["updates"] != "alternating"
+        if parameters["averaging"] == "exact":
+            raise EquipoiseError(f"averaging=exact is for networks; {name} takes stochastic or own_reach")
         form: Form | None
         buckets: Buckets | None = None
         if has_deck(setup.game) or parameters["buckets"] != NONE:

@@ -17,11 +17,13 @@ import numpy.typing as npt
 from equipoise.compiled import inlined, kernel
 from equipoise.errors import EquipoiseError
 from equipoise.games.poker import PokerGame
+from equipoise.games.sizes import betting_size
 from equipoise.trees.treeplex import Int64, UInt64
 
 CARD_BITS, MOST_CARDS, NO_CARD = 6, 7, 63
 NODE_SHIFT = CARD_BITS * MOST_CARDS
 CARDS_MASK = (1 << NODE_SHIFT) - 1
+MOST_NODES = (1 << (63 - NODE_SHIFT)) // 3  # of a betting tree: networks number three steps a node in the same bits
 MOST_RANKS = 13  # where suits are renamed: the ranks of four deals then fit in 64 bits
 MOST_DEALS = 4
 
@@ -52,6 +54,17 @@ def card_layout(game: PokerGame, *, renamed: bool) -> CardLayout:
         1 + sum(count > 0 for count in game.board_cards[: betting + 1]) for betting in range(len(game.board_cards))
     ]
     return CardLayout(suits, renamed, np.cumsum([0, *sizes]).astype(np.int64), np.array(visible, np.int64))
+
+
+def require_codes(game: PokerGame) -> None:
+    """Refuse a game whose betting has more nodes than codes hold, before they are listed."""
+    size = betting_size(game.betting)
+    nodes = sum(size.decisions) + sum(size.ends)
+    if nodes > MOST_NODES:
+        raise EquipoiseError(
+            f"the betting of {game.name} has {nodes:,} situations, and codes of infosets hold {MOST_NODES:,}; "
+            "give fewer bet sizes or smaller stacks"
+        )
 
 
 @inlined

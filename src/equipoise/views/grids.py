@@ -1,8 +1,10 @@
 """A betting line as a grid of starting hands: pairs on the diagonal, suited hands above it, aces first."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -10,7 +12,8 @@ from equipoise.policies.holdem_policy import Line
 from equipoise.views.plot import save_picture
 from equipoise.views.tables import print_table
 
-_COLOURS = ("#8aa4b8", "#5ba66f", "#c9503f", "#8b3a8f", "#dfab01")  # fold, call or check, bets and raises
+_PASSIVE = ("#8aa4b8", "#5ba66f")  # fold; call or check
+_RAISES = ("#c9503f", "#8b3a8f", "#dfab01")  # bets and raises
 
 
 def print_grids(line: Line) -> None:
@@ -34,6 +37,18 @@ def _cell(probability: float) -> Text:
     return Text(str(percent), style="bold" if percent >= 50 else "" if percent >= 5 else "dim")
 
 
+def _colours_of(actions: Sequence[str]) -> list[str]:
+    """Return colours by what an action is: without a fold the first one is a check; many raises are shades."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    passive = list(_PASSIVE if actions[0] == "fold" else _PASSIVE[1:])
+    raises = len(actions) - len(passive)
+    if raises <= len(_RAISES):
+        return passive + list(_RAISES[:raises])
+    return passive + [to_hex(colormaps["plasma"](share)) for share in np.linspace(0.15, 0.9, raises)]
+
+
 def draw_grid(line: Line, path: str | Path) -> None:
     """Draw the grid, each cell filled with the colours of its actions by their shares."""
     import matplotlib
@@ -44,13 +59,12 @@ def draw_grid(line: Line, path: str | Path) -> None:
 
     grid, names = line.grid(), line.cell_names()
     size = len(names)
-    # Colours go by what an action is: without a fold the first one is a check.
-    colours = _COLOURS if line.actions[0] == "fold" else _COLOURS[1:]
+    colours = _colours_of(line.actions)
     figure, axes = pyplot.subplots(figsize=(7.2, 7.6), dpi=150)
     for row in range(size):
         for column in range(size):
             left = float(column)
-            for share, colour in zip(grid[row, column], colours, strict=False):
+            for share, colour in zip(grid[row, column], colours, strict=True):
                 if share > 0.0:
                     axes.add_patch(Rectangle((left, row), share, 1.0, color=colour, linewidth=0))
                     left += float(share)
@@ -60,6 +74,6 @@ def draw_grid(line: Line, path: str | Path) -> None:
         axes.axvline(edge, color="white", linewidth=0.8)
     axes.set(xlim=(0, size), ylim=(size, 0), xticks=[], yticks=[], title=f"{line.game.name}, {line.title()}")
     axes.set_aspect("equal")
-    patches = [Patch(color=colour, label=action) for action, colour in zip(line.actions, colours, strict=False)]
+    patches = [Patch(color=colour, label=action) for action, colour in zip(line.actions, colours, strict=True)]
     axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncol=len(patches), frameon=False)
     save_picture(figure, path)

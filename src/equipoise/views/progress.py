@@ -109,7 +109,9 @@ def describe(progress: Progress | Preparation) -> str:
     if isinstance(progress, Preparation):
         return f"{progress.what}, {100 * progress.share:.0f} %"
     parts = [f"iteration {progress.iteration:,}"]
-    if progress.exploitability is not None:
+    if progress.nash_conv_mbb is not None:
+        parts.append(f"nash_conv {progress.nash_conv_mbb:.3g} mbb/g")
+    elif progress.exploitability is not None:
         parts.append(f"exploitability {progress.exploitability:.3g}")
     parts.append(f"{progress.iterations_per_second:,.4g} it/s")
     parts.append(f"{_duration(progress.seconds)} run")

@@ -74,6 +74,23 @@ def test_the_printed_number_of_parameters_fits_no_sizes_that_the_paper_names():
     assert printed(64, 2, 410, 4) == PRINTED_SIZE == size(64, 2, 410, 4)
 
 
+@pytest.mark.parametrize("text", ["flop_holdem", "limit_holdem(caps=3-3-4-5)", "nolimit_holdem(stack=2000)"])
+def test_every_bet_has_a_place_of_its_own(text):
+    """Reading a node's bets back gives its betting, action by action: nothing is written over, in any round."""
+    rows = rows_of(text)
+    tree, rounds = rows.tree, len(rows.tree.game.betting.rounds)
+    width = rows._bets.shape[1] // rounds
+    for node in np.random.default_rng(0).choice(tree.num_nodes, 200):
+        taken, at = [[] for _ in range(rounds)], node
+        while tree.parent[at] >= 0:
+            above = tree.parent[at]
+            before, after = tree.states[above], tree.states[at]
+            taken[before.round].insert(0, after.spent[before.player] - before.spent[before.player])
+            at = above
+        for r, bets in enumerate(rows._bets[node].reshape(rounds, width).tolist()):
+            assert [round(bet * rows._grammar.scale) for bet in bets if bet >= 0] == taken[r]
+
+
 @pytest.mark.parametrize("text", ["flop_holdem", "limit_holdem"])
 def test_outputs_and_gradients_are_those_of_the_printed_network(text):
     rows = rows_of(text)

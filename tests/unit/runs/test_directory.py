@@ -1,5 +1,6 @@
 """A run directory on a machine that crashes: whole files or none, and the last good checkpoint."""
 
+import errno
 import json
 import os
 
@@ -63,6 +64,18 @@ def test_written_files_have_ordinary_permissions(tmp_path):
     finally:
         os.umask(mask)
     assert (tmp_path / "file.txt").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_full_disk_is_told_and_the_old_file_stays(tmp_path, monkeypatch):
+    write_text(tmp_path / "a", "old")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(EquipoiseError, match=r"cannot write .*/a: No space left on device"):
+        write_text(tmp_path / "a", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"] and (tmp_path / "a").read_text() == "old"
 
 
 def test_a_place_that_does_not_exist_is_told(tmp_path):

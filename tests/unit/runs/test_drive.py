@@ -1,6 +1,7 @@
 """The loop around a solver stops where it is told, and its times go on after a resume."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from equipoise.errors import EquipoiseError
 from equipoise.runs.directory import RunDirectory
 from equipoise.runs.drive import Stop, drive
+from equipoise.views.progress import describe
 
 
 class Sleeper:
@@ -67,6 +69,24 @@ def test_core_seconds_go_on_after_a_resume(tmp_path) -> None:
     )
     assert second[: len(first)] == first
     assert 0.4 <= second[-1]["core_seconds"] < 0.7
+
+
+def test_time_to_a_level_is_foretold_in_the_units_of_the_game() -> None:
+    """Exploitability 8 / t to 0.05: 160 iterations of 5 ms. Hold'em is told in mbb/g."""
+    solver, seen = Sleeper(), []
+    drive(
+        solver,
+        lambda: {"exploitability": 8.0 / solver.iteration, "nash_conv_mbb": 1600.0 / solver.iteration},
+        Stop(until=0.05),
+        evaluation_growth=1.25,
+        on_progress=seen.append,
+    )
+    foretold = [
+        each.seconds + each.seconds_left for each in seen if each.seconds_left is not None and each.iteration < 80
+    ]
+    assert foretold and all(0.4 < end < 3.0 for end in foretold)
+    assert f"nash_conv {1600.0 / solver.iteration:.3g} mbb/g" in describe(seen[-1])
+    assert "exploitability" in describe(replace(seen[-1], nash_conv_mbb=None))
 
 
 def test_a_run_without_an_end_is_refused() -> None:

@@ -12,7 +12,7 @@ from equipoise.games.poker import Deck, PokerGame, best_five_cards
 from equipoise.games.sizes import betting_size
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.build_poker import poker_public_tree
-from equipoise.trees.codes import card_layout, cards_of, code_of, codes_of, nodes_of
+from equipoise.trees.codes import card_layout, cards_of, code_of, codes_of, nodes_of, require_codes
 from equipoise.trees.distinct import distinct
 
 
@@ -93,6 +93,12 @@ def test_without_renaming_codes_are_the_cards():
     assert cards_of(np.array([turn]), 7)[0].tolist() == [3, 51, 2, 17, 40, 30, -1]
     start = code_of(layout, (3, 51), (), 0, 0)
     assert cards_of(np.array([start]), 7)[0].tolist() == [3, 51, -1, -1, -1, -1, -1]
+
+
+def test_betting_that_does_not_fit_is_refused():
+    require_codes(load_game("nolimit_holdem"))
+    with pytest.raises(EquipoiseError, match=r"1,\d{3},\d{3} situations.*fewer bet sizes"):
+        require_codes(load_game("nolimit_holdem(stack=50000,actions=0.5-1-allin)"))
 
 
 def test_decks_that_do_not_fit_are_refused():
