@@ -131,9 +131,10 @@ C1 = Claim(
     says="flop hold'em, 10,000 traversals an iteration: Deep CFR reaches 37 mbb/g, NFSP 47 (both players' gains)",
     unit="mbb/g",
     full=Sweep(
-        settings=(_DEEP_LONG, _nfsp(1500.0)),
+        settings=(_DEEP_LONG, _nfsp(1000.0)),
         seeds=1,
-        scale=f"{LONG} iterations of the shipped recipe, one seed, NFSP as long; the whole: {AS_PUBLISHED}",
+        scale=f"{LONG} iterations of the shipped recipe, one seed, NFSP 1,000 seconds of one core; the whole: "
+        f"{AS_PUBLISHED}",
     ),
     quick=Sweep(
         settings=(_deep(_DEEP, 2, _QUICK), _nfsp(60.0)), seeds=1, scale="two iterations of a few steps; NFSP a minute"
@@ -212,9 +213,9 @@ C2 = Claim(
     "of magnitude fewer samples than Linear MCCFR without abstraction",
     unit="mbb/g",
     full=Sweep(
-        settings=(_DEEP_LONG, *_abstractions(600.0)),
+        settings=(_DEEP_LONG, *_abstractions(400.0)),
         seeds=1,
-        scale=f"ten minutes of one core for each abstraction, {LONG} iterations of Deep CFR, one seed; the whole: "
+        scale=f"400 seconds of one core for each abstraction, {LONG} iterations of Deep CFR, one seed; the whole: "
         "the same with --core-seconds 100000, and " + AS_PUBLISHED,
         side_by_side=2,
     ),

@@ -357,7 +357,6 @@ _DEEP_UNLISTED: dict[str, object] = {
     "network": "cards",
     "fresh_steps": 1000,
     "steps": 200,
-    "rate": 2e-3,
 }
 _DEEP_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
     # B19 section 5: 10,000 traversals, 4,000 steps of 10,000 samples, memories of 40 million.
