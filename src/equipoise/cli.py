@@ -330,7 +330,7 @@ def show(
     *,
     infoset: Annotated[str | None, Parameter(help="Show one infoset, by its key, such as 'AhKd/2c7d9s|crc/r'.")] = None,
     player: Annotated[Literal[0, 1] | None, Parameter(help="Show one player's infosets only.")] = None,
-    limit: Annotated[int, Parameter(help="Show at most this many infosets.")] = 40,
+    limit: Annotated[int | None, Parameter(help="Show at most this many infosets; 40 if not given.")] = None,
     line: Annotated[str | None, Parameter(help="Hold'em: after this betting, such as cr or crc/r.")] = None,
     hand: Annotated[str | None, Parameter(help="Hold'em: one hand, such as AhKd, at --line.")] = None,
     board: Annotated[str | None, Parameter(help="Hold'em: the board, such as 2c7d9s, at --line.")] = None,
@@ -345,11 +345,16 @@ def show(
 
     policy = open_policy(run)
     if isinstance(policy, HoldemPolicy):
+        if player is not None or limit is not None:
+            raise EquipoiseError(f"--player and --limit are for lists of infosets; {policy.game} has --line and --hand")
+        if output is not None and (infoset is not None or hand is not None):
+            raise EquipoiseError("-o draws the grid of all hands at a line: leave out --hand and --infoset")
         if infoset is None and hand is not None:
             infoset = f"{hand}{f'/{board}' if board else ''}|{line or ''}"
         return _show_holdem(policy, infoset, line or "", board or "", output, json)
     if any(given is not None for given in (line, hand, board, output)):
         raise EquipoiseError(f"--line, --hand, --board and -o are for hold'em; {policy.game} has --infoset KEY")
+    limit = 40 if limit is None else limit
     if infoset is not None:
         policy.action_probabilities(infoset)  # says what is wrong with an unknown key
         indices = [policy.keys.index(infoset)]

@@ -43,6 +43,8 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
 
     for arguments, complaint in (
         (("evaluate", "small", "--threads", "0"), "threads=0 is not valid"),
+        (("show", "small", "--limit", "5"), "has --line and --hand"),
+        (("show", "small", "--hand", "5c5d", "-o", "hand.png"), "leave out --hand"),
         (("show", "small", "--line", "rc/"), "needs a board"),
         (("show", "small", "--line", "xx"), "not legal"),
         (("export", "small", "--to", "efg", "-o", "x.efg"), "too large for efg"),

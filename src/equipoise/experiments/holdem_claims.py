@@ -8,6 +8,7 @@ for, all claims together. Each scale says the command of the whole. All levels a
 
 from collections.abc import Mapping
 from statistics import mean, stdev
+from typing import Any
 
 from equipoise.experiments.claim import Claim, Figure, Finding, Results, spread
 from equipoise.experiments.sweep import Setting, Sweep, at_end
@@ -62,6 +63,8 @@ FHP = "flop_holdem"
 MBB = "nash_conv_mbb"
 LONG, SHORT = 100, 25  # iterations: of Deep CFR beside others, and of Deep CFR beside itself
 AS_PUBLISHED = "equipoise solve flop_holdem --algorithm deep-cfr --preset paper --iterations 450 --threads 2"
+
+BIG_BLIND = 100  # chips
 
 BY_NODES = Figure(x="nodes_touched", x_label="touched nodes", y=(MBB,), y_label="nash_conv, mbb/g")
 BY_ITERATION = Figure(x="iteration", x_label="iteration", y=(MBB,), y_label="nash_conv, mbb/g")
@@ -363,4 +366,83 @@ C5 = Claim(
     judge=_judge_c5,
 )
 
-HOLDEM_CLAIMS = (G4, C1, C2, C3, C4, C5)
+# --- L8: the same game solved exactly, which is what all levels above are compared with
+
+PUBLISHED_LINEAR_CFR = {20: 118.0, 30: 65.0, 50: 31.0}  # mbb/g by iteration
+SOLVED_MBB, AN_HOUR_OF_TWO_CORES = 5.0, 7200.0
+_LINEAR, _CLIPPED, _DISCOUNTED, _SHORT_NUMBERS = "Linear CFR", "CFR+", "DCFR, the default", "DCFR in 16 bits"
+
+
+def _judge_l8(results: Results) -> list[Finding]:
+    found = {record["iteration"]: record[MBB] for record in results[_LINEAR][0]}
+    findings = [
+        Finding(
+            what=f"Linear CFR at iteration {iteration}, mbb/g",
+            paper=f"{published:g}",
+            ours=f"{found[iteration]:.3g}",
+            holds=abs(found[iteration] - published) <= 0.1 * published,
+        )
+        for iteration, published in PUBLISHED_LINEAR_CFR.items()
+        if iteration in found
+    ]
+    for label in (_DISCOUNTED, _SHORT_NUMBERS):
+        if label in results:
+            last = results[label][0][-1]
+            findings.append(
+                Finding(
+                    what=f"{label}: nash_conv, mbb/g, and core-seconds",
+                    paper=f"{SOLVED_MBB:g} within {AN_HOUR_OF_TWO_CORES:,.0f}",
+                    ours=f"{last[MBB]:.3g} after {last['core_seconds']:.0f}, iteration {last['iteration']}",
+                    holds=last[MBB] <= SOLVED_MBB and last["core_seconds"] <= AN_HOUR_OF_TWO_CORES,
+                )
+            )
+    if _CLIPPED in results:
+        last = results[_CLIPPED][0][-1]
+        beside = {record["iteration"]: record[MBB] for record in results[_DISCOUNTED][0]}[last["iteration"]]
+        findings.append(
+            Finding(
+                what=f"DCFR below CFR+ at iteration {last['iteration']}, mbb/g",
+                paper="the reason for the default",
+                ours=f"{beside:.3g}, {last[MBB]:.3g}",
+                holds=beside < last[MBB],
+            )
+        )
+    return findings
+
+
+def _exact(label: str, algorithm: str, *, first: int, growth: float, **changes: Any) -> Setting:
+    return Setting(
+        label=label, game=FHP, algorithm=algorithm, first_evaluation=first, evaluation_growth=growth, **changes
+    )
+
+
+def _until_solved(label: str, **parameters: object) -> Setting:
+    exploitability = SOLVED_MBB / 1000.0 * BIG_BLIND / 2.0
+    return _exact(label, "dcfr", first=22, growth=1.25, parameters=parameters, until=exploitability)
+
+
+L8 = Claim(
+    id="L8",
+    paper="a level of this project, and Brown et al. 2019",
+    says="flop hold'em without abstraction: exact Linear CFR has 118, 65 and 31 mbb/g at iterations 20, 30 and 50; the "
+    "default has 5 within an hour of two cores",
+    unit="mbb/g",
+    full=Sweep(
+        settings=(
+            _exact(_LINEAR, "lcfr", first=20, growth=1.5, iterations=50),
+            _exact(_CLIPPED, "cfr+", first=22, growth=2.0, iterations=22),
+            _until_solved(_DISCOUNTED),
+            _until_solved(_SHORT_NUMBERS, storage="int16"),
+        ),
+        seeds=1,
+        scale="the whole; exact methods have no seeds",
+        side_by_side=2,
+    ),
+    quick=Sweep(
+        settings=(_exact(_LINEAR, "lcfr", first=20, growth=1.5, iterations=20),), seeds=1, scale="20 iterations"
+    ),
+    figures=(BY_ITERATION,),
+    judge=_judge_l8,
+)
+
+HOLDEM_CLAIMS = (G4, C1, C2, C3, C4, C5, L8)

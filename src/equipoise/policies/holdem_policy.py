@@ -8,6 +8,7 @@ a :class:`Policy`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,13 @@ class HoldemPolicy:
         names, numbers = self._at(infoset.betting, infoset.board, [infoset.hand])
         return dict(zip(names, numbers[0].tolist(), strict=True))
 
+    def save(self, path: str | Path) -> None:
+        """Refuse: what is saved of hold'em is its run."""
+        raise EquipoiseError(
+            f"{path} is not written: a policy of {self.game} is kept in its run directory (solve with out=...); "
+            "listed() makes a policy of the part before the board, or beside one"
+        )
+
     def _at(self, betting: BettingState, board: Cards, hands: Sequence[Cards]) -> tuple[tuple[str, ...], Float]:
         """Return the action names at a public state, and the probabilities [hands, actions]."""
         tree = self._tree
@@ -91,7 +99,7 @@ class HoldemPolicy:
         if len(states) * hands > MOST_LISTED:
             raise EquipoiseError(
                 f"{game.name} has {len(states):,} decisions beside {board}, each for {hands:,} hands: too many to list;"
-                " ask for one by --infoset or --line"
+                " `equipoise show` has them by --line and --infoset"
             )
         keys: list[str] = []
         players: list[int] = []

@@ -113,6 +113,24 @@ def test_c4_and_c5_need_changes_to_be_worse():
     assert holds("C5", results("C5", 100, 90)) == [False, False]
 
 
+def test_l8_compares_exact_levels_with_the_published_ones_and_with_the_hour():
+    def exact(**levels):
+        return [
+            {"iteration": int(name[1:]), "core_seconds": 3000.0, "nash_conv_mbb": level}
+            for name, level in levels.items()
+        ]
+
+    labels = ("Linear CFR", "CFR+", "DCFR, the default", "DCFR in 16 bits")
+    good = (exact(t20=115, t30=64, t45=40, t50=30), exact(t22=100), exact(t22=70, t150=4.0), exact(t22=70, t150=4.9))
+    assert holds("L8", {label: [each] for label, each in zip(labels, good, strict=True)}) == [True] * 6
+    bad = (exact(t20=140, t30=50, t50=40), exact(t22=60), exact(t22=70, t150=6.0), exact(t22=70, t150=5.1))
+    assert holds("L8", {label: [each] for label, each in zip(labels, bad, strict=True)}) == [False] * 6
+    slow = [{**record, "core_seconds": 9000.0} for record in good[2]]
+    assert holds("L8", {"Linear CFR": [good[0]], "DCFR, the default": [slow]}) == [True, True, True, False]
+    for setting in CLAIMS["L8"].full.settings[2:]:
+        assert 1000 * 2 * setting.until / max(load_game("flop_holdem").betting.blinds) == pytest.approx(5.0)
+
+
 def test_settings_of_every_claim_are_parameters_that_exist():
     for claim in CLAIMS.values():
         for setting in (*claim.full.settings, *claim.quick.settings):

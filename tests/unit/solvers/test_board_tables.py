@@ -1,6 +1,5 @@
 """Tables in 16 bits: what is read back is what was stored, up to steps, and exactly in expectation."""
 
-import numba
 import numpy as np
 import pytest
 
@@ -37,12 +36,17 @@ def test_numbers_in_16_bits_are_kept_in_expectation():
 
 
 @pytest.mark.nojit
-@pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="one more build of the engine takes long to compile")
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_solving_in_16_bits():
     form = board_form(small_holdem(3, 2, 1, caps=(1, 1)))
     solvers = [BoardCFR(form, CFRPlus(), storage=storage) for storage in ("float64", "int16")]
     for solver in solvers:
-        solver.run(12)
+        solver.run(6)
+    resumed = BoardCFR(form, CFRPlus(), storage="int16")
+    resumed.restore(6, {name: array.copy() for name, array in solvers[1].state().items()})
+    for solver in (*solvers, resumed):
+        solver.run(6)
+    for name, array in solvers[1].state().items():
+        np.testing.assert_array_equal(array, resumed.state()[name], err_msg=name)
     levels = [BoardEvaluator(form).best_responses(s.average_strategy()).exploitability for s in solvers]
     assert levels[0] < 0.3 and levels[1] == pytest.approx(levels[0], rel=0.05)  # uniform play: above 1
