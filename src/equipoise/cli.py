@@ -227,10 +227,12 @@ def evaluate(
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
     from equipoise.games import load_game
     from equipoise.solving import named, open_policy
+    from equipoise.views.progress import show_counts
 
     policy = open_policy(run)
     started = time.perf_counter()
-    found = evaluate_policy(policy.game, policy, threads=threads)
+    with show_counts(f"evaluating {run}", hands=0) as watched:
+        found = evaluate_policy(policy.game, policy, threads=threads, on_boards=watched.boards)
     numbers = {
         "game": policy.game,
         **{name: policy.origin.get(name) for name in ("algorithm", "iterations", "seed")},
@@ -275,7 +277,7 @@ def match(
     from equipoise.evaluation.hand_logs import writing_hands
     from equipoise.evaluation.match import big_blind_of, exact_match, play_match
     from equipoise.games import load_game
-    from equipoise.views.progress import show_match
+    from equipoise.views.progress import show_counts
     from equipoise.views.tables import print_exact_match, print_match
 
     players = _entrant(a), _entrant(b)
@@ -284,7 +286,7 @@ def match(
             raise EquipoiseError(
                 "--exact plays no hands, so there is nothing to write: leave out --exact, --log, --phh"
             )
-        with show_match(f"{a} against {b}", hands=0) as watched:
+        with show_counts(f"{a} against {b}", hands=0) as watched:
             expected = exact_match(*players, game=game, threads=threads, on_boards=watched.boards)
         played = load_game(expected.game)
         if json:
@@ -292,7 +294,7 @@ def match(
         return print_exact_match(expected, unit=played.chip_unit(), big_blind=big_blind_of(played))
     with (
         writing_hands((a, b), log=log, phh=phh) as on_hand,
-        show_match(f"{a} against {b}", hands=hands) as watched,
+        show_counts(f"{a} against {b}", hands=hands) as watched,
     ):
         result = play_match(
             *players,

@@ -311,7 +311,11 @@ def _run(
     if isinstance(form, LargeForm):
         evaluator = LargeEvaluator(form)
     elif isinstance(form, BoardForm):
-        evaluator = BoardEvaluator(form, threads=set_threads(config["threads"]))
+        evaluator = BoardEvaluator(
+            form,
+            threads=set_threads(config["threads"]),
+            on_boards=lambda done, boards: on_progress(Preparation(what="exact evaluation", share=done / boards)),
+        )
     elif isinstance(form, UnmeasuredForm):
         evaluator = None
     else:
@@ -367,7 +371,7 @@ def _run(
     )
     if directory is not None:
         if isinstance(solution.solver.form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
-            solution.policy.save(directory.policy_path)  # type: ignore[union-attr]
+            solution.policy.save(directory.policy_path)
         directory.save_result(solution.summary())
     return solution
 

@@ -374,7 +374,7 @@ def exact_match(
     if isinstance(first, BoardPlayer) and isinstance(second, BoardPlayer) and has_board_form(played):
         boards = board_form(played)
         strategies = first.strategy_over(boards), second.strategy_over(boards)
-        won, lost = BoardEvaluator(boards, threads=granted).match_values(*strategies, on_boards)
+        won, lost = BoardEvaluator(boards, threads=granted, on_boards=on_boards).match_values(*strategies)
     elif isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and not too_large_to_list(played):
         form, _ = _listed(played)
         evaluator = Evaluator(form, threads=granted)

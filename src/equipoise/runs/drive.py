@@ -69,7 +69,7 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class Preparation:
-    """What is being made before a run can begin, and how much of it is there, from 0 to 1."""
+    """What takes its time beside iterations, and how much of it is done, from 0 to 1."""
 
     what: str
     share: float

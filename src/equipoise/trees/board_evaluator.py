@@ -212,9 +212,10 @@ def over_boards(
 class BoardEvaluator:
     """Best responses on a board form, and what strategies win from each other."""
 
-    def __init__(self, form: BoardForm, *, threads: int = 1) -> None:
+    def __init__(self, form: BoardForm, *, threads: int = 1, on_boards: OnBoards = silent) -> None:
         self.form = form
         self.threads = threads
+        self._on_boards = on_boards
         self._scratch = [make_scratch(form, np.float64) for _ in range(threads)]
         self._read = BoardReader(form)
 
@@ -230,7 +231,7 @@ class BoardEvaluator:
             probabilities = self._read(given, first, last)
             self._respond(first, last, (probabilities, probabilities), entered, lane, closing, played)
 
-        over_boards(form, self.threads, work)
+        over_boards(form, self.threads, work, self._on_boards)
         best = []
         for player in range(2):
             gradient = self._start_gradient(player, entered, closing[:, player])
@@ -238,7 +239,7 @@ class BoardEvaluator:
             best.append(_best_value(betting, player, hands, strategy, gradient, np.empty(hands.class_hand.size)))
         return BestResponses(self._value(entered, played), (best[0], best[1]))
 
-    def match_values(self, a: BoardStrategy, b: BoardStrategy, on_boards: OnBoards = silent) -> tuple[float, float]:
+    def match_values(self, a: BoardStrategy, b: BoardStrategy) -> tuple[float, float]:
         """Return what player 0 wins when it is ``a`` against ``b``, and when it is ``b`` against ``a``."""
         form = self.form
         starts = written_start(form, a), written_start(form, b)
@@ -251,7 +252,7 @@ class BoardEvaluator:
             self._respond(first, last, given, seatings[0], lane, nowhere, played[0], respond=False)
             self._respond(first, last, given[::-1], seatings[1], lane, nowhere, played[1], respond=False)
 
-        over_boards(form, self.threads, work, on_boards)
+        over_boards(form, self.threads, work, self._on_boards)
         return self._value(seatings[0], played[0]), self._value(seatings[1], played[1])
 
     def _value(self, entered: Entered, played: Float) -> float:

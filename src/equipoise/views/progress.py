@@ -39,15 +39,15 @@ def _lines(what: str) -> OnProgress:
 
 
 class Watched(NamedTuple):
-    """What is told of a match: hands that were played; boards that AIVAT or --exact has done, and their number."""
+    """What is told of work that is counted: hands that were played; boards that are done, and their number."""
 
     hands: Callable[[int], None]
     boards: Callable[[int, int], None]
 
 
 @contextmanager
-def show_match(what: str, *, hands: int) -> Iterator[Watched]:
-    """Show the progress of a match for as long as the context lasts."""
+def show_counts(what: str, *, hands: int) -> Iterator[Watched]:
+    """Show the progress of a match or of an evaluation for as long as the context lasts."""
     last = time.monotonic()
     begun = {"hands": (last, 0)}
 
