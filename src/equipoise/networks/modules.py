@@ -27,6 +27,7 @@ Attention = Literal["none", "relu"]
 
 GATES: dict[str, int] = {"lstm": 4, "gru": 3, "rnn": 1}
 ROWS_IN_CACHE = 2048  # that a feed-forward network takes forth and back at once
+FAINT = 1e-4  # what a woken unit answers to the row that it is woken for
 
 
 class Prefixes(NamedTuple):
@@ -118,6 +119,27 @@ class ResidualNetwork(nn.Module):
                     weights, biases = slots[number]
                     weights.addmm_(states[number].t(), own, beta=kept)
                     biases.copy_(own.sum(0) if first == 0 else biases + own.sum(0))
+
+    def wake(self, inputs: Tensor) -> int:
+        """Give a unit of the first layer to rows that none answers to; return how many units were given.
+
+        To the network such rows are all one, and it cannot learn otherwise: relu has no gradient there. A unit that no
+        row uses, or else the one with the smallest answers, begins to answer so faintly that outputs hardly change.
+        """
+        with torch.no_grad():
+            weight, bias = self.layers(self.flat)[0]
+            answers = torch.addmm(bias, inputs, weight).relu_()
+            woken = 0
+            for row in (answers.amax(1) == 0.0).nonzero().flatten().tolist():
+                if bool(answers[row].any()):  # a unit given to an earlier row answers to this one, too
+                    continue
+                unit, seen = int(answers.amax(0).argmin()), inputs[row]
+                size = float(seen @ seen)
+                weight[:, unit] = seen * (FAINT / size) if size > 0.0 else 0.0
+                bias[unit] = 0.0 if size > 0.0 else FAINT
+                answers[:, unit] = torch.mv(inputs, weight[:, unit]).add_(bias[unit]).relu_()
+                woken += 1
+            return woken
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs, by the output layer."""

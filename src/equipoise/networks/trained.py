@@ -13,6 +13,7 @@ from equipoise.networks.modules import (
     Architecture,
     Inputs,
     Network,
+    ResidualNetwork,
     inputs_of,
     make_network,
     num_parameters,
@@ -114,6 +115,11 @@ class TrainedNetwork:
             epochs=epochs,
         )
         return self.fitted
+
+    def wake(self, inputs: Inputs) -> None:
+        """Let no row of a feed-forward network be lost to it (see :meth:`ResidualNetwork.wake`)."""
+        if isinstance(self.network, ResidualNetwork) and isinstance(inputs, torch.Tensor):
+            self.network.wake(inputs)
 
     def fit_to(
         self,

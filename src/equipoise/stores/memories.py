@@ -331,7 +331,12 @@ class FittedMemory:
         draw = partial(drawn_examples, network, memory, config.fitting.batch, iteration, unit=self._unit)
         steps = config.fresh_steps if fresh else config.fitting.epochs
         fitting = replace(config.fitting, batch=0)  # a draw is a batch already
-        network.fit(draw() if memory.kind == "aggregated" else draw, fitting, self.fits, steps)
+        if memory.kind == "aggregated":
+            examples = draw()
+            network.fit(examples, fitting, self.fits, steps)
+            network.wake(examples.inputs)  # it is never started afresh: after 12,000 fits some rows had no unit left
+        else:
+            network.fit(draw, fitting, self.fits, steps)
 
     def state(self) -> State:
         """Return the memory, the network and the number of fits."""

@@ -25,6 +25,7 @@ from equipoise.networks.modules import (
     ResidualNetwork,
     inputs_of,
     make_network,
+    start_afresh,
 )
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.solvers.neural import architecture_of
@@ -132,6 +133,44 @@ def test_residual_networks_are_what_their_formula_says():
     h = h + torch.relu(h @ w2 + b2)
     h = h + torch.relu(h @ w3 + b3)
     torch.testing.assert_close(network(inputs).detach(), h @ w + b, rtol=0.0, atol=1e-12)
+
+
+def lost_rows():
+    """Return one-hot inputs and a network whose first layer answers to none of the first two, by a unit to spare."""
+    inputs = torch.eye(5)
+    network = ResidualNetwork(5, 2, FeedForward(width=8, layers=2))
+    start_afresh(network, generator(3), None, head=0.4)
+    with torch.no_grad():
+        weight, _ = network.layers(network.flat)[0]
+        weight[:2] = -weight[:2].abs()
+        weight[:, 4] = -1.0
+    return inputs, network
+
+
+def test_rows_that_no_unit_answers_to_are_given_one_and_learnt():
+    inputs, network = lost_rows()
+    before = network(inputs).detach()
+    assert torch.equal(before[0], before[1])  # lost rows look alike
+    target = torch.tensor([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.5], [0.5, 0.0], [0.2, 0.2]])
+    examples = Examples(inputs, target, torch.full((5, 2), 0.1))
+    fitting = Fitting(first_epochs=1500, rate=0.01, slower_power=0.0)
+    stuck = fit(network, make_optimiser(network), examples, fitting, fit_number=1, generator=generator())
+    assert stuck.loss > 0.1  # nothing tells the two apart
+
+    inputs, network = lost_rows()
+    assert network.wake(inputs) == 2
+    assert torch.allclose(network(inputs), before, atol=1e-3)
+    learnt = fit(network, make_optimiser(network), examples, fitting, fit_number=1, generator=generator())
+    assert learnt.loss < 1e-3
+
+
+def test_a_network_that_answers_to_all_rows_stays_as_it_is():
+    inputs, network = lost_rows()
+    before = network.flat.detach().clone()
+    assert network.wake(inputs[2:]) == 0 and torch.equal(network.flat, before)
+    nothing = torch.zeros(1, 5)  # a row without features has a bias of its own
+    assert network.wake(nothing) == 1
+    assert float(network.layers(network.flat.detach())[0][1].amax()) == pytest.approx(1e-4)
 
 
 @pytest.mark.parametrize("architecture", [FeedForward(), Recurrent(), Recurrent(attention="relu", hidden=False)])
