@@ -58,7 +58,10 @@ class Fitting:
     final_share: float = 0.05  # of the rate, at the last step of a fit; 1.0 keeps it
     fall: Literal["exponential", "linear"] = "exponential"
     slower_after: float = 50.0  # iterations, from which the rate falls from fit to fit,
-    slower_power: float = 0.6  # as (slower_after / t) to this power
+    slower_power: float = 0.6  # as (slower_after / t) to this power;
+    slowest_after: float = (
+        math.inf
+    )  # iterations, from which it falls as 1 / t: so do changes of means over t iterations
     clip_value: float = 0.0  # 0: no clipping
     clip_norm: float = 0.0
     keep_optimiser: bool = True
@@ -113,6 +116,7 @@ def fit(
     rate = fitting.rate
     if fitting.slower_power > 0.0:
         rate *= min(1.0, fitting.slower_after / fit_number) ** fitting.slower_power
+        rate *= min(1.0, fitting.slowest_after / fit_number) ** (1.0 - fitting.slower_power)
     schedule = _PlateauSchedule(fitting.plateau, rate) if fitting.plateau is not None else None
     best: list[Tensor] | None = None
     steps = 0

@@ -273,7 +273,15 @@ def _memory_configs(parameters: Parameters) -> tuple[MemoryConfig, MemoryConfig]
     if aggregated:
         # Exact targets move little from one iteration to the next: a few full-batch steps follow them.
         # They are exact, so an output below zero is right enough where the mean is not positive.
-        fitting = Fitting(epochs=15, rate=4e-3, final_share=0.1, slower_after=100.0, slower_power=0.3, loss="positive")
+        fitting = Fitting(
+            epochs=15,
+            rate=4e-3,
+            final_share=0.1,
+            slower_after=100.0,
+            slower_power=0.3,
+            slowest_after=5000.0,
+            loss="positive",
+        )
         config = MemoryConfig(**common, fitting=fitting, fresh_every=0, fresh_steps=100)
     else:
         fitting = Fitting(

@@ -364,6 +364,9 @@ def test_the_rate_falls_from_fit_to_fit():
     fitting = Fitting(rate=1.0, final_share=1.0, slower_after=50.0, slower_power=0.5)
     rates = [scripted([1.0], fitting, fit_number=number)[1].rates[0] for number in (1, 50, 200, 800)]
     assert rates == pytest.approx([1.0, 1.0, 0.5, 0.25])
+    late = replace(fitting, slowest_after=200.0)
+    rates = [scripted([1.0], late, fit_number=number)[1].rates[0] for number in (1, 50, 200, 800)]
+    assert rates == pytest.approx([1.0, 1.0, 0.5, 0.125])
 
 
 def test_a_fresh_network_is_fitted_for_longer():
