@@ -109,8 +109,10 @@ def test_c4_and_c5_need_changes_to_be_worse():
 
     assert holds("C4", results("C4", 100, 130)) == [True, True, True]
     assert holds("C4", results("C4", 100, 110)) == [False, False, False]
-    assert holds("C5", results("C5", 100, 110)) == [True, True]
-    assert holds("C5", results("C5", 100, 90)) == [False, False]
+    assert holds("C5", results("C5", 100, 110)) == [True, True, False]  # ends are not seen at iteration 1
+    assert holds("C5", results("C5", 100, 90)) == [False, False, False]
+    ends = {label: [[{**run[-1], "iteration": 450}] for run in runs] for label, runs in results("C5", 100, 110).items()}
+    assert holds("C5", ends) == [True, True]
 
 
 def test_l8_compares_exact_levels_with_the_published_ones_and_with_the_hour():
