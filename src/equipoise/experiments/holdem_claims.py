@@ -336,7 +336,7 @@ def _judge_c5(results: Results) -> list[Finding]:
         findings.append(
             Finding(
                 what=f"50 steps (250 for a fresh network) against 200 (1,000), mbb/g at iteration {last}",
-                paper="slower or as fast",
+                paper="worse in the end",
                 ours=f"{ends[_FEW_STEPS]:.3g} against {ends[_DEEP]:.3g}",
                 holds=ends[_DEEP] < ends[_FEW_STEPS],
             )
