@@ -22,10 +22,10 @@ def flop_holdem_of(ranks: int, suits: int, raises: int | None = None) -> PokerGa
     return replace(holdem, deck=small_deck(ranks, suits), text=f"flop_holdem of {ranks * suits} cards", betting=betting)
 
 
-def three_rounds(ranks: int, suits: int, raises: int = 1) -> PokerGame:
-    """Return limit hold'em that ends with the turn."""
+def three_rounds(ranks: int, suits: int, raises: int = 1, stack: int | None = None) -> PokerGame:
+    """Return hold'em that ends with the turn: limit, or no-limit with a stack."""
     caps = "-".join([str(raises)] * 4)
-    holdem = load_game(f"limit_holdem(caps={caps})")
+    holdem = load_game(f"limit_holdem(caps={caps})" if stack is None else f"nolimit_holdem(stack={stack})")
     betting = replace(holdem.betting, rounds=holdem.betting.rounds[:3])
     return replace(
         holdem,

@@ -12,6 +12,7 @@ from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import LinearCFR
 from equipoise.sampling.bucketed import BucketStrategy
 from equipoise.sampling.gather import Gatherer
+from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust
 from equipoise.sampling.tree import FIRST, WIDTH, from_betting_tree
 from equipoise.solvers.sampled import SampledCFR
@@ -20,9 +21,10 @@ from equipoise.trees.best_response import Evaluator
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form
+from equipoise.trees.codes import card_layout
 from equipoise.trees.compile import compile_game
 from equipoise.trees.treeplex import normalised
-from tests.holdem import flop_holdem_of
+from tests.holdem import flop_holdem_of, three_rounds
 from tests.naive.cfr import regret_matching
 from tests.naive.sampling import exact_expectations
 
@@ -97,6 +99,33 @@ def test_traversals_find_the_counterfactual_regrets_on_average(text):
             t_values = along.mean(axis=0) / (along.std(axis=0, ddof=1) / np.sqrt(BATCHES))
             assert np.abs(t_values).max() < 5.0
             assert np.corrcoef(found.mean(axis=0), expected)[0, 1] > 0.9
+
+
+def touched_by(here, scheme, batch=20_000):
+    """Return the nodes that traversals of player 0, the first to act, touch on average while play is uniform."""
+    gatherer = Gatherer(here.sampled, scheme, batch=batch, averaging="stochastic", fallback=UNIFORM, seed=1, threads=1)
+    gatherer.sample(np.zeros(here.size), (0,), 1)
+    return gatherer.nodes_touched / batch
+
+
+@pytest.mark.parametrize("game", [flop_holdem_of(4, 2, 1), three_rounds(3, 3, stack=500)], ids=lambda game: game.name)
+@pytest.mark.parametrize("scheme", [External(), Robust(k=1)], ids=str)
+def test_as_many_nodes_are_touched_as_in_lockstep(game, scheme):
+    """Public deals count, also those before a showdown of players who are all in."""
+    here = InBuckets(game, "ehs2:2")
+    layout = card_layout(game, renamed=False)
+    lockstep = Lockstep(here.tree, layout, scheme, batch=20_000, fallback=UNIFORM, seed=2, part=2000)
+    for _ in lockstep.parts(lambda player, codes: np.zeros((len(codes), here.tree.num_columns)), 0, 1):
+        pass
+    assert touched_by(here, scheme) == pytest.approx(lockstep.nodes_touched / 20_000, rel=0.01)
+
+
+def test_nodes_of_probes_are_touched():
+    here = InBuckets(three_rounds(3, 3, stack=500), "ehs2:2")
+    actions = int(here.tree.nodes.num_children[0])
+    one_way_down = touched_by(here, Robust(k=1)) - 1.0
+    expected = 1.0 + actions * one_way_down  # folding ends the game, and all else is probed
+    assert touched_by(here, Inclusion(always="fold", p=1e-12, probe=True)) == pytest.approx(expected, rel=0.01)
 
 
 def test_external_sampling_without_abstraction_converges_in_the_full_game():
@@ -193,7 +222,6 @@ def test_run_is_resumed_bit_for_bit_and_its_policy_can_be_asked(tmp_path):
 
 def test_games_with_later_rounds_are_solved_but_not_measured(tmp_path, monkeypatch):
     from equipoise import solving
-    from tests.holdem import three_rounds
 
     game = three_rounds(3, 3)
     monkeypatch.setattr(solving, "load_game", lambda text: game)

@@ -655,7 +655,7 @@ L4 = Claim(
     paper=_OWN,
     says="Single Deep CFR with aggregated targets on limit Leduc: still falling at ten minutes, no divergence",
     unit="chips a game",
-    full=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=600.0),), seeds=3, scale="ten minutes, three seeds"),
+    full=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=600.0),), seeds=8, scale="ten minutes, eight seeds"),
     quick=Sweep(settings=(_aggregated("Leduc", LEDUC, core_seconds=60.0),), seeds=1, scale="one minute, one seed"),
     figures=(BY_SECONDS,),
     judge=_judge_l4,

@@ -40,6 +40,7 @@ from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 U = np.uint64
 KIND, CHILDREN, STAGE, LABEL = (U(c) for c in (columns.KIND, columns.CHILDREN, columns.STAGE, columns.LABEL))
 FIRST_CHILD, FIRST, MATRIX = (U(c) for c in (columns.FIRST_CHILD, columns.FIRST, columns.MATRIX))
+DEALS = U(columns.DEALS)
 NODE_WIDTH, AMOUNT_WIDTH, AMOUNT = U(columns.WIDTH), U(columns.WIDTH // 2), U(columns.AMOUNT)
 
 # The list of visited nodes: whole numbers and others.
@@ -171,8 +172,8 @@ def _probe(
     payoff = 0.0
     rolling = True
     while rolling:
-        ends[2] += 1
         row = node * NODE_WIDTH
+        ends[2] += 1 + nodes[row + DEALS]
         kind, stage, first, count = (
             nodes[row + KIND],
             nodes[row + STAGE],
@@ -285,6 +286,7 @@ def descend(
             U(nodes[row + FIRST_CHILD]),
         )
         reach, own_reach = floats[numbers + SAMPLE_REACH], floats[numbers + OWN_REACH]
+        unlisted += nodes[row + DEALS]
         following, goes_on = first, True  # the one child that is walked, where the traverser has no say
         if kind == CHANCE:
             if not dealt:
@@ -337,7 +339,7 @@ def descend(
                     elif walked and not chained:  # a leaf needs no place in the list
                         payoff = payoff_at(nodes, amounts, matrices, deals, deal_width, child, deal)
                         buffer[slot] = weight * sign * payoff
-                        unlisted += 1
+                        unlisted += 1 + nodes[child * NODE_WIDTH + DEALS]
                     elif walked or probe:  # what follows the end of a round, or an action that was left out
                         payoff = _probe(
                             nodes,
@@ -394,7 +396,7 @@ def descend(
                 floats[numbers + VALUE] = sign * payoff
             else:
                 floats[numbers + VALUE] = sign * payoff_at(nodes, amounts, matrices, deals, deal_width, following, deal)
-                unlisted += 1
+                unlisted += 1 + nodes[following * NODE_WIDTH + DEALS]
         at += U(1)
     ends[0], ends[1] = end, buffered
     ends[2] += end - begin

@@ -31,7 +31,7 @@ from equipoise.trees.public_tree import PublicTree, private_widths, stage_map, v
 from equipoise.trees.sequence_form import SequenceForm, sequence_form
 from equipoise.trees.treeplex import Float, Int32, Int64
 
-KIND, CHILDREN, STAGE, LABEL, FIRST_CHILD, FIRST, MATRIX = range(7)
+KIND, CHILDREN, STAGE, LABEL, FIRST_CHILD, FIRST, MATRIX, DEALS = range(8)
 WIDTH = 8
 AMOUNT = 2  # a terminal has its amount where others have FIRST_CHILD and FIRST, as the third of four float64 a row
 
@@ -184,6 +184,7 @@ def from_betting_tree(tree: BettingTree, buckets: Buckets) -> SampledGame:
     nodes, amounts = _rows(found.player, found.num_children, found.first_child, found.amount)
     nodes[:, STAGE] = found.round
     nodes[:, MATRIX] = len(NO_SHOWDOWN) * found.showdown
+    nodes[:, DEALS] = found.deals  # public trees have nodes of chance in their place
     counts = np.array(buckets.counts, np.int64)
     sizes: list[int] = []
     for player in range(2):
