@@ -115,12 +115,13 @@ def test_leduc_without_a_list_of_its_infosets_is_learnt(algorithm, iterations, l
 
 @pytest.mark.usefixtures("_nothing_is_listed")
 @pytest.mark.parametrize("algorithm", list(RECIPES))
-@pytest.mark.parametrize("network", ["mlp", "lstm", "cards"])
-def test_a_restored_solver_goes_on_as_if_nothing_had_happened(algorithm, network):
+@pytest.mark.parametrize(
+    ("network", "text"), [("mlp", LEDUC), ("lstm", LEDUC), ("lstm", "flop_holdem"), ("cards", "flop_holdem")]
+)
+def test_a_restored_solver_goes_on_as_if_nothing_had_happened(algorithm, network, text):
     few = {"deep-cfr": {"traversals": 60}, "sd-cfr": {"traversals": 60}, "dncfr": {"batch": 60}}[algorithm]
     steps = {"deep-cfr": "fresh_steps", "sd-cfr": "fresh_steps", "dncfr": "strategy_steps"}[algorithm]
     changes = {**few, "network": network, "width": 8, "steps": 3, steps: 4}
-    text = "flop_holdem" if network == "cards" else LEDUC
     first, second = (made(algorithm, text, **changes) for _ in range(2))
     first.run(4)
     saved = {name: array.copy() for name, array in first.state().items()}
