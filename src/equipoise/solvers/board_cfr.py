@@ -287,9 +287,14 @@ class BoardCFR:
         }
 
     def restore(self, iteration: int, state: dict[str, npt.NDArray[np.generic]]) -> None:
-        """Continue from a saved state, bit for bit."""
-        for name, array in self.state().items():
-            array[:] = state[name]
+        """Continue from a saved state, bit for bit; its arrays are taken over, for copies would take as much again."""
+        self.start_regret_sum, self.start_strategy_sum = (
+            state[name].astype(np.float64, copy=False) for name in ("start_regret_sum", "start_strategy_sum")
+        )
+        self.regret_sum, self.strategy_sum = (
+            Table(state[f"{name}_sum"], state[f"{name}_scale"].astype(np.float32, copy=False))
+            for name in ("regret", "strategy")
+        )
         self.iteration = iteration
 
 

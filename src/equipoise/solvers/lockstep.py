@@ -11,14 +11,16 @@ import numpy as np
 from equipoise.games.poker import PokerGame
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.sampling.counts import NodesOf
-from equipoise.sampling.lockstep import Lockstep, ScoresOf
+from equipoise.sampling.lockstep import Lockstep, Part, ScoresOf
 from equipoise.solvers.stored import StoreLoop
 from equipoise.stores.board_average import MixturePlay, play_of
 from equipoise.stores.memories import MemorySampler
 from equipoise.stores.sums import FoundRows, RowRegrets, RowStrategies, RowSums, summed
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
+from equipoise.trees.treeplex import Float, Int64
 
 Found = tuple[dict[int, RowSums], dict[int, RowSums]]
+REHEARSALS = 1 << 40  # added to an iteration's number where its second batch of traversals draws
 
 
 class RowSampler(Protocol):
@@ -63,16 +65,25 @@ class SummingRows(NodesOf):
         regrets, visits = {}, {}
         for player in players:
             parts = list(self._lockstep.parts(scores_of, player, iteration))
-            own = [(part.own.code, part.own.values / self._batch) for part in parts]
-            theirs = [
-                (part.opponent.code, part.opponent.values / (self._batch * part.opponent.sample_reach[:, None]))
-                for part in parts
-            ]
-            regrets[player], visits[1 - player] = (
-                summed(np.concatenate([code for code, _ in side]), np.concatenate([values for _, values in side]))
-                for side in (own, theirs)
-            )
+            regrets[player] = _summed([(part.own.code, part.own.values / self._batch) for part in parts])
+            visits[1 - player] = self._visits(parts)
         return regrets, visits
+
+    def _visits(self, parts: list[Part]) -> RowSums:
+        sides = [part.opponent for part in parts]
+        return _summed([(side.code, side.values / (self._batch * side.sample_reach[:, None])) for side in sides])
+
+    def rehearse(self, probabilities_of: ScoresOf, player: int, iteration: int) -> RowSums:
+        """Return what a batch of the opponent's traversals meets of a player's given strategy.
+
+        In expectation: the player's own reach x chance's x the strategy. Probabilities are scores too: regret matching
+        leaves them as they are.
+        """
+        return self._visits(list(self._lockstep.parts(probabilities_of, 1 - player, REHEARSALS + iteration)))
+
+
+def _summed(parts: list[tuple[Int64, Float]]) -> RowSums:
+    return summed(np.concatenate([code for code, _ in parts]), np.concatenate([values for _, values in parts]))
 
 
 def form_over_boards(game: PokerGame) -> BoardForm | UnmeasuredForm:

@@ -45,7 +45,6 @@ from equipoise.stores.networks import (
 from equipoise.stores.sums import (
     RegretStore,
     RowStrategies,
-    StrategyAt,
     StrategyStore,
     TableRegrets,
     TableStrategy,
@@ -53,7 +52,7 @@ from equipoise.stores.sums import (
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.codes import require_codes
 from equipoise.trees.tables import TableMap
-from equipoise.trees.treeplex import Float, Int64
+from equipoise.trees.treeplex import Float
 
 Parameters = dict[str, Any]
 
@@ -197,16 +196,11 @@ def _make_unlisted_double_neural(setup: Setup, parameters: Parameters) -> Lockst
     rows, rule, seeds = unlisted.rows, SAMPLED_RULES[parameters["rule"]], _seeds(setup)
     config = _regret_network(parameters)
     regrets = RowRegretNetworks(rows, config, rule, seed=seeds[0], device=unlisted.device)
-    config = _strategy_network(parameters)
-
-    def mass(codes: Int64, strategy_at: StrategyAt) -> Float:
-        # Sampled visits count an infoset as often as chance leads to it.
-        return rows.own_reach_at(codes, strategy_at) * rows.chance_at(codes)
-
-    strategies = RowStrategyNetworks(rows, config, rule, mass, seed=seeds[1], device=unlisted.device)
     batch = parameters["batch"]
-    lockstep = unlisted.lockstep(setup, Robust(k=parameters["k"]), batch=batch, fallback=UNIFORM)
-    return LockstepCFR(rows, SummingRows(lockstep, batch), regrets, strategies, updates=parameters["updates"])
+    sampler = SummingRows(unlisted.lockstep(setup, Robust(k=parameters["k"]), batch=batch, fallback=UNIFORM), batch)
+    config = _strategy_network(parameters)
+    strategies = RowStrategyNetworks(rows, config, rule, sampler.rehearse, seed=seeds[1], device=unlisted.device)
+    return LockstepCFR(rows, sampler, regrets, strategies, updates=parameters["updates"])
 
 
 def _regret_fitting(parameters: Parameters) -> Fitting:

@@ -37,7 +37,6 @@ from equipoise.stores.sums import (
     Mixture,
     RowSums,
     State,
-    StrategyAt,
     joined,
     part_of,
     summed,
@@ -50,6 +49,8 @@ Bool = npt.NDArray[np.bool_]
 FloatTable = npt.NDArray[np.float64]
 
 NEVER = -(10**9)
+
+Rehearse = Callable[[Callable[[int, Int64], Float], int, int], RowSums]  # strategies by code, player, iteration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -407,7 +408,9 @@ class NetworkStrategy(StrategyNetworks):
 class RowStrategyNetworks(StrategyNetworks):
     """Averages of a game too large to list, fitted on what was met since the last fit.
 
-    ``reach`` gives the mass of codes under a strategy that is asked for by code (see `PokerRows.mass_at`).
+    What the network stands for is met too, in traversals at its own strategy (``rehearse``): their expectation is
+    reach(p) x p. Added up only where new sums are, it would be lost: of a million infosets that are as likely as each
+    other, a fit sees a few, and there the new sums are all that counts.
     """
 
     def __init__(
@@ -415,7 +418,7 @@ class RowStrategyNetworks(StrategyNetworks):
         rows: PokerRows,
         config: NetworkConfig,
         rule: Rule,
-        reach: Callable[[Int64, StrategyAt], Float],
+        rehearse: Rehearse,
         *,
         seed: int,
         device: torch.device,
@@ -424,7 +427,7 @@ class RowStrategyNetworks(StrategyNetworks):
             raise EquipoiseError("strategy_kind=sum needs a list of infosets, and this game has too many: leave it out")
         super().__init__(rows, config, rule, seed=seed, device=device)
         self._rows = rows
-        self._reach = reach
+        self._rehearse = rehearse
         nothing = RowSums(np.zeros(0, np.int64), np.zeros((0, rows.num_columns)))
         self._pending = [nothing, nothing]  # by player: sums since the last fit
 
@@ -448,21 +451,23 @@ class RowStrategyNetworks(StrategyNetworks):
 
     def _fit(self, iteration: int) -> None:
         for network in self.networks:
-            sums = []
-            for player in network.players:
-                code, pending = self._pending[player]
-                before = self._strategy_at(player, code)
-                reach = self._reach(code, partial(self._strategy_at, player))
-                sums.append(self._weight[0, player] * reach[:, None] * before + pending)
-            codes = np.concatenate([self._pending[player].code for player in network.players])
+            sums = [self._whole(player, iteration) for player in network.players]
+            codes, total = np.concatenate([each.code for each in sums]), np.concatenate([each.values for each in sums])
             if len(codes) == 0:
                 continue
-            total = np.concatenate(sums)
             mass = total.sum(axis=1, keepdims=True)
             weight = self._rows.legal_at(codes) * mass
             network.fit_to(total / np.maximum(mass, 1e-300), weight, self._config.fitting, iteration, codes)
         self._weight[0], self._weight[1] = self._weight.sum(axis=0), 0.0
         self._pending = [RowSums(kept.code[:0], kept.values[:0]) for kept in self._pending]
+
+    def _whole(self, player: int, iteration: int) -> RowSums:
+        """Return a player's sums since the last fit, and those that the network stands for."""
+        new, weight = self._pending[player], self._weight[0, player]
+        if weight == 0.0:
+            return new
+        old = self._rehearse(self._strategy_at, player, iteration)
+        return summed(np.concatenate([old.code, new.code]), np.concatenate([weight * old.values, new.values]))
 
     def state(self) -> State:
         own: State = {"weight": self._weight}

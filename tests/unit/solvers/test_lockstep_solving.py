@@ -11,9 +11,12 @@ from equipoise.games.notation import read_cards
 from equipoise.games.poker import Deck, PokerGame, best_five_cards
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.poker_rows import poker_rows
+from equipoise.regret.matching import UNIFORM
 from equipoise.sampling.collect import Rows
+from equipoise.sampling.lockstep import Lockstep
+from equipoise.sampling.schemes import Robust
 from equipoise.sampling.tree import chance_reach
-from equipoise.solvers.lockstep import LockstepCFR
+from equipoise.solvers.lockstep import LockstepCFR, SummingRows
 from equipoise.solvers.neural import Unlisted
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
@@ -139,16 +142,15 @@ def test_a_restored_solver_goes_on_as_if_nothing_had_happened(algorithm, network
 
 @pytest.mark.parametrize("cards", ["cards", "ranks"])
 @pytest.mark.parametrize("text", [LEDUC, "nl_leduc(stack=4)"])
-def test_reach_and_chance_by_code_are_those_of_tables(text, cards):
+def test_reach_by_code_is_that_of_tables_and_rehearsals_meet_it(text, cards):
     sample = prepared(text, "public")
     rows = poker_rows(betting_tree(sample.game), cards)
     tables, chance = TableMap(sample.form), chance_reach(sample.sampled, sample.form)
     generator = np.random.default_rng(0)
-    table, by_code = [], {}
+    table, by_code, codes = [], {}, []
     for player in range(2):
-        keys = sample.form.keys(player)
-        codes = codes_of_keys(rows, keys)
-        for code, count in zip(codes.tolist(), sample.form.treeplexes[player].num_actions(), strict=True):
+        codes.append(codes_of_keys(rows, sample.form.keys(player)))
+        for code, count in zip(codes[player].tolist(), sample.form.treeplexes[player].num_actions(), strict=True):
             table.append(by_code.setdefault(code, generator.dirichlet(np.ones(count))))
     strategy = np.concatenate(table)
     first = tables.first[:-1]
@@ -160,13 +162,28 @@ def test_reach_and_chance_by_code_are_those_of_tables(text, cards):
             out[row, rows.tree.legal[code >> 42]] = by_code[code]
         return out
 
-    codes = np.concatenate([codes_of_keys(rows, sample.form.keys(player)) for player in range(2)])
-    np.testing.assert_allclose(rows.own_reach_at(codes, strategy_at), reach, rtol=1e-12)
-    listed = dict.fromkeys(codes.tolist(), 0.0)
-    for code, own in zip(codes.tolist(), chance[first], strict=True):
-        listed[code] += own
-    np.testing.assert_allclose(rows.chance_at(codes), [listed[code] for code in codes.tolist()], rtol=1e-12)
-    assert len(listed) < len(codes) or cards == "cards"
+    every_code = np.concatenate(codes)
+    np.testing.assert_allclose(rows.own_reach_at(every_code, strategy_at), reach, rtol=1e-12)
+    assert len(by_code) < len(every_code) or cards == "cards"
+
+    # The expectation of a rehearsal is own reach x chance's reach x strategy, summed over what a code stands for.
+    batch, repeats = 500, 20
+    sampler = SummingRows(Lockstep(rows.tree, rows.layout, Robust(k=2), batch=batch, fallback=UNIFORM, seed=1), batch)
+    for player in range(2):
+        own = set(codes[player].tolist())
+        mass = dict.fromkeys(own, 0.0)
+        for code, share in zip(every_code.tolist(), (reach * chance[first]).tolist(), strict=True):
+            if code in own:
+                mass[code] += share
+        order = np.array(sorted(own))
+        expected = np.array([mass[code] for code in order.tolist()])[:, None] * strategy_at(order)
+        found = np.zeros((repeats, *expected.shape))
+        for repeat in range(repeats):
+            met = sampler.rehearse(lambda who, asked: strategy_at(asked), player, repeat)
+            found[repeat, np.searchsorted(order, met.code)] = met.values
+        along = (found - expected).reshape(repeats, -1) @ generator.normal(size=(expected.size, 10))
+        assert np.abs(along.mean(axis=0) / (along.std(axis=0, ddof=1) / np.sqrt(repeats))).max() < 5.0
+        assert np.corrcoef(found.mean(axis=0).ravel(), expected.ravel())[0, 1] > 0.95
 
 
 def tiny_holdem():
