@@ -61,7 +61,7 @@ G4 = Claim(
 
 FHP = "flop_holdem"
 MBB = "nash_conv_mbb"
-LONG, SHORT = 100, 25  # iterations: of Deep CFR beside others, and of Deep CFR beside itself
+LONG, SHORT = 200, 25  # iterations: of Deep CFR beside others, and of Deep CFR beside itself
 PUBLISHED_ITERATIONS = 450
 AS_PUBLISHED = (
     f"equipoise solve flop_holdem --algorithm deep-cfr --preset paper --iterations {PUBLISHED_ITERATIONS} --threads 2"
@@ -96,7 +96,7 @@ def _in_mbb(results: Results, label: str) -> float:
 
 
 _DEEP, _NFSP = "Deep CFR", "NFSP"
-_DEEP_LONG = _deep(_DEEP, LONG, first_evaluation=LONG // 4)
+_DEEP_LONG = _deep(_DEEP, LONG, first_evaluation=SHORT)
 _QUICK: Parameters = {"traversals": 1000, "fresh_steps": 30, "steps": 10, "policy_steps": 30}
 
 
@@ -457,4 +457,63 @@ L8 = Claim(
     judge=_judge_l8,
 )
 
-HOLDEM_CLAIMS = (G4, C1, C2, C3, C4, C5, L8)
+# --- L9: the other neural recipes at this size
+
+
+def _judge_l9(results: Results) -> list[Finding]:
+    findings = []
+    for label, (history, *_) in results.items():
+        first, last = history[0], history[-1]
+        findings.append(
+            Finding(
+                what=f"{label}: nash_conv at iterations {first['iteration']} and {last['iteration']}, mbb/g",
+                paper="at least halved",
+                ours=f"{first[MBB]:.3g}, {last[MBB]:.3g}",
+                holds=last[MBB] <= 0.5 * first[MBB],
+            )
+        )
+    return findings
+
+
+def _from_first_to_last(label: str, algorithm: str, iterations: int, parameters: Parameters | None = None) -> Setting:
+    """Return a run that is evaluated after its first iteration, when play is still near uniform, and its last."""
+    return Setting(
+        label=label,
+        game=FHP,
+        algorithm=algorithm,
+        parameters=parameters or {},
+        iterations=iterations,
+        first_evaluation=1,
+        evaluation_growth=float(iterations),
+    )
+
+
+_RECURRENT: Parameters = {"network": "lstm", "width": 16, "strategy_width": 16}
+
+L9 = Claim(
+    id="L9",
+    paper="a level of this project",
+    says="flop hold'em: Single Deep CFR and Double Neural CFR, with Deep CFR's network and with a recurrent one, learn "
+    "by the recipes of small games, and their policies are evaluated exactly",
+    unit="mbb/g",
+    full=Sweep(
+        settings=(
+            _from_first_to_last("Single Deep CFR", "sd-cfr", 10),
+            _from_first_to_last("Double Neural CFR", "dncfr", SHORT),
+            _from_first_to_last("Double Neural CFR, LSTM", "dncfr", SHORT, _RECURRENT),
+        ),
+        seeds=1,
+        scale=f"ten and {SHORT} iterations, one seed; more: --iterations, beside {AS_PUBLISHED}",
+    ),
+    quick=Sweep(
+        settings=(
+            _from_first_to_last("Double Neural CFR", "dncfr", 2, {"batch": 1000, "steps": 10, "strategy_steps": 10}),
+        ),
+        seeds=1,
+        scale="two iterations of a few steps",
+    ),
+    figures=(BY_ITERATION,),
+    judge=_judge_l9,
+)
+
+HOLDEM_CLAIMS = (G4, C1, C2, C3, C4, C5, L8, L9)

@@ -133,6 +133,13 @@ def test_l8_compares_exact_levels_with_the_published_ones_and_with_the_hour():
         assert 1000 * 2 * setting.until / max(load_game("flop_holdem").betting.blinds) == pytest.approx(5.0)
 
 
+def test_l9_needs_every_level_to_be_halved():
+    labels = [setting.label for setting in CLAIMS["L9"].full.settings]
+    assert len(labels) == 3
+    assert holds("L9", {label: [on_holdem(1000, 480)] for label in labels}) == [True] * 3
+    assert holds("L9", {label: [on_holdem(1000, 520)] for label in labels}) == [False] * 3
+
+
 def test_settings_of_every_claim_are_parameters_that_exist():
     for claim in CLAIMS.values():
         for setting in (*claim.full.settings, *claim.quick.settings):
