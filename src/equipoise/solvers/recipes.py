@@ -363,6 +363,9 @@ _DEEP_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
     "paper": {"traversals": 10_000, "network": "cards", "capacity": 40_000_000}
 }
 _DOUBLE_NEURAL_UNLISTED: dict[str, object] = {
+    # Most infosets are met once, with a regret that is mostly luck. The network averages over those that are alike, but
+    # only what was not clipped before: with CFR+, luck would stay as regret.
+    "rule": "linear",
     "averaging": "stochastic",
     "network": "cards",
     "width": 64,
