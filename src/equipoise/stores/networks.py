@@ -233,7 +233,8 @@ class RowRegretNetworks(RegretNetworks):
         network, config = self.networks[number], self._config
         _, target = self._target(self._scale[number] * network.read_at(seen), increment, rule)
         anchors = self._anchors(number, seen, iteration)
-        unmoved = np.maximum(self._scale[number] * network.read_at(anchors), rule[3])
+        before = self._scale[number] * network.read_at(anchors)
+        _, unmoved = self._target(before, np.zeros_like(before), rule)
         legal = self._rows.legal_at(seen)
         self._choose_scale(number, target[legal], iteration)
         weight = np.concatenate([1.0 * legal, config.anchor * self._rows.legal_at(anchors)])
