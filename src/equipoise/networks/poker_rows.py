@@ -8,6 +8,8 @@ up by node.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from math import comb, factorial
 
 import numpy as np
 
@@ -97,6 +99,33 @@ class PokerRows:
             asked, which = distinct(codes_of(self.layout, cards[some].astype(np.int8), rounds, earlier))
             reach[some] *= strategy_at(asked)[which, columns[node[some], place]]
         return reach
+
+    def chance_at(self, codes: Int64) -> Float:
+        """Return how likely chance deals what a player sees: one way, or all ways that differ by names of suits."""
+        deck = self.tree.game.deck
+        cards = cards_of(codes, self._num_cards)
+        dealt = (cards >= 0).sum(axis=1)
+        ways = np.ones(self._num_cards + 1)
+        for first, last in pairwise(self.layout.deal_start.tolist()):
+            ways[last:] *= comb(deck.size - first, last - first)
+        chance: Float = 1.0 / ways[dealt]
+        if self.layout.renamed:
+            chance *= self._renamings(cards)
+        return chance
+
+    def _renamings(self, cards: Int64) -> Float:
+        """Return how many ways there are to name the suits of cards differently."""
+        suits, ranks = self.layout.suits, len(self.tree.game.deck.ranks)
+        held = np.zeros((len(cards), suits, len(self._deals) * ranks), np.bool_)
+        deal = np.repeat(np.arange(len(self._deals)), self._deals)
+        row, place = np.nonzero(cards >= 0)
+        card = cards[row, place]
+        held[row, card % suits, deal[place] * ranks + card // suits] = True
+        same = (held[:, :, None] == held[:, None, :]).all(axis=3)
+        # Each suit is the n-th of its kind: the product of all n counts the ways to order what is alike.
+        alike = np.tril(same).sum(axis=2).prod(axis=1)
+        named: Float = factorial(suits) / alike
+        return named
 
     @cached_property
     def _grammar(self) -> PokerGrammar:

@@ -52,7 +52,7 @@ from equipoise.stores.sums import (
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.codes import require_codes
 from equipoise.trees.tables import TableMap
-from equipoise.trees.treeplex import Float
+from equipoise.trees.treeplex import Float, Int64
 
 Parameters = dict[str, Any]
 
@@ -194,9 +194,15 @@ def _make_unlisted_double_neural(setup: Setup, parameters: Parameters) -> Lockst
         )
     unlisted = Unlisted(setup, parameters["cards"])
     rows, rule, seeds = unlisted.rows, SAMPLED_RULES[parameters["rule"]], _seeds(setup)
-    config = _regret_network(parameters)
-    regrets = RowRegretNetworks(rows, config, rule, seed=seeds[0], device=unlisted.device)
     batch = parameters["batch"]
+
+    def unit(codes: Int64) -> Float:
+        """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
+        shares: Float = np.maximum(rows.chance_at(codes), 1.0 / batch)
+        return shares
+
+    config = _regret_network(parameters)
+    regrets = RowRegretNetworks(rows, config, rule, unit, seed=seeds[0], device=unlisted.device)
     sampler = SummingRows(unlisted.lockstep(setup, Robust(k=parameters["k"]), batch=batch, fallback=UNIFORM), batch)
     config = _strategy_network(parameters)
     strategies = RowStrategyNetworks(rows, config, rule, sampler.rehearse, seed=seeds[1], device=unlisted.device)

@@ -207,11 +207,26 @@ class NetworkRegrets(RegretNetworks):
 
 
 class RowRegretNetworks(RegretNetworks):
-    """Regrets of a game too large to list. Anchors are infosets that the last iterations met, as many as now."""
+    """Regrets of a game too large to list. Anchors are infosets that the last iterations met, as many as now.
 
-    def __init__(self, rows: PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device) -> None:
+    Increments are divided by a number that each infoset has once and for all (``unit``), which is nothing to regret
+    matching, but much to a network: before the flop an infoset is met a hundred times a batch, after it once, and sums
+    so different in size are not learnt together.
+    """
+
+    def __init__(
+        self,
+        rows: PokerRows,
+        config: NetworkConfig,
+        rule: Rule,
+        unit: Callable[[Int64], Float],
+        *,
+        seed: int,
+        device: torch.device,
+    ) -> None:
         super().__init__(rows, config, rule, seed=seed, device=device)
         self._rows = rows
+        self._unit = unit
         self._seed = seed
         self._met = [np.zeros(0, np.int64) for _ in self.networks]  # codes of the last iterations,
         self._met_in = [np.zeros(0, np.int64) for _ in self.networks]  # and which met them
@@ -231,6 +246,7 @@ class RowRegretNetworks(RegretNetworks):
 
     def _fit(self, number: int, seen: Int64, increment: Float, rule: Float, iteration: int) -> None:
         network, config = self.networks[number], self._config
+        increment = increment / self._unit(seen)[:, None]
         _, target = self._target(self._scale[number] * network.read_at(seen), increment, rule)
         anchors = self._anchors(number, seen, iteration)
         before = self._scale[number] * network.read_at(anchors)

@@ -133,11 +133,15 @@ def test_l8_compares_exact_levels_with_the_published_ones_and_with_the_hour():
         assert 1000 * 2 * setting.until / max(load_game("flop_holdem").betting.blinds) == pytest.approx(5.0)
 
 
-def test_l9_needs_every_level_to_be_halved():
+def test_l9_needs_every_level_to_be_far_below_the_first():
     labels = [setting.label for setting in CLAIMS["L9"].full.settings]
     assert len(labels) == 3
-    assert holds("L9", {label: [on_holdem(1000, 480)] for label in labels}) == [True] * 3
-    assert holds("L9", {label: [on_holdem(1000, 520)] for label in labels}) == [False] * 3
+    good, bad = (
+        {label: [on_holdem(*((1000, level) if label == labels[0] else (level,)))] for label in labels}
+        for level in (330, 340)
+    )
+    assert holds("L9", good) == [True] * 3
+    assert holds("L9", bad) == [False] * 3
 
 
 def test_settings_of_every_claim_are_parameters_that_exist():

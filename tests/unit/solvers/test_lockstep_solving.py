@@ -148,7 +148,7 @@ def test_a_restored_solver_goes_on_as_if_nothing_had_happened(algorithm, network
 
 @pytest.mark.parametrize("cards", ["cards", "ranks"])
 @pytest.mark.parametrize("text", [LEDUC, "nl_leduc(stack=4)"])
-def test_reach_by_code_is_that_of_tables_and_rehearsals_meet_it(text, cards):
+def test_reach_and_chance_by_code_are_those_of_tables_and_rehearsals_meet_them(text, cards):
     sample = prepared(text, "public")
     rows = poker_rows(betting_tree(sample.game), cards)
     tables, chance = TableMap(sample.form), chance_reach(sample.sampled, sample.form)
@@ -170,19 +170,19 @@ def test_reach_by_code_is_that_of_tables_and_rehearsals_meet_it(text, cards):
 
     every_code = np.concatenate(codes)
     np.testing.assert_allclose(rows.own_reach_at(every_code, strategy_at), reach, rtol=1e-12)
+    listed = dict.fromkeys(every_code.tolist(), 0.0)
+    for code, own in zip(every_code.tolist(), chance[first], strict=True):
+        listed[code] += own
+    np.testing.assert_allclose(rows.chance_at(every_code), [listed[code] for code in every_code.tolist()], rtol=1e-12)
     assert len(by_code) < len(every_code) or cards == "cards"
 
     # The expectation of a rehearsal is own reach x chance's reach x strategy, summed over what a code stands for.
     batch, repeats = 500, 20
     sampler = SummingRows(Lockstep(rows.tree, rows.layout, Robust(k=2), batch=batch, fallback=UNIFORM, seed=1), batch)
     for player in range(2):
-        own = set(codes[player].tolist())
-        mass = dict.fromkeys(own, 0.0)
-        for code, share in zip(every_code.tolist(), (reach * chance[first]).tolist(), strict=True):
-            if code in own:
-                mass[code] += share
-        order = np.array(sorted(own))
-        expected = np.array([mass[code] for code in order.tolist()])[:, None] * strategy_at(order)
+        order = np.unique(codes[player])
+        mass = rows.own_reach_at(order, strategy_at) * rows.chance_at(order)
+        expected = mass[:, None] * strategy_at(order)
         found = np.zeros((repeats, *expected.shape))
         for repeat in range(repeats):
             met = sampler.rehearse(lambda who, asked: strategy_at(asked), player, repeat)
