@@ -172,7 +172,7 @@ def _abstraction(label: str, buckets: str, core_seconds: float) -> Setting:
 
 def _abstractions(core_seconds: float) -> tuple[Setting, ...]:
     clustered = (_abstraction(label, f"kmeans:{count}", core_seconds) for label, count in CLUSTERS.items())
-    return (*clustered, _abstraction(_LOSSLESS, "none", core_seconds))
+    return (*clustered, _abstraction(_LOSSLESS, "none", 3.0 * core_seconds))
 
 
 def _judge_c2(results: Results) -> list[Finding]:
@@ -221,8 +221,8 @@ C2 = Claim(
     full=Sweep(
         settings=(_DEEP_LONG, *_abstractions(400.0)),
         seeds=1,
-        scale=f"400 seconds of one core for each abstraction, {LONG} iterations of Deep CFR, one seed; the whole: "
-        "the same with --core-seconds 100000, and " + AS_PUBLISHED,
+        scale=f"400 seconds of one core for each abstraction and 1,200 for none, {LONG} iterations of Deep CFR, one seed; "
+        "the whole: the same with --core-seconds 100000, and " + AS_PUBLISHED,
         side_by_side=2,
     ),
     quick=Sweep(
@@ -503,11 +503,11 @@ L9 = Claim(
     full=Sweep(
         settings=(
             _rarely_evaluated("Double Neural CFR", "dncfr", (10, SHORT)),
-            _rarely_evaluated("Double Neural CFR, LSTM", "dncfr", (8, 8), _RECURRENT),
+            _rarely_evaluated("Double Neural CFR, LSTM", "dncfr", (8, 20), _RECURRENT),
             _rarely_evaluated("Single Deep CFR", "sd-cfr", (1, 5)),
         ),
         seeds=1,
-        scale=f"{SHORT}, 8 and 5 iterations, one seed (a Single Deep CFR average reads every snapshot); more: "
+        scale=f"{SHORT}, 20 and 5 iterations, one seed (a Single Deep CFR average reads every snapshot); more: "
         "equipoise resume RUN --iterations 450",
     ),
     quick=Sweep(
