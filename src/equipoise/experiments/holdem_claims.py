@@ -221,7 +221,7 @@ C2 = Claim(
     full=Sweep(
         settings=(_DEEP_LONG, *_abstractions(400.0)),
         seeds=1,
-        scale=f"400 seconds of one core for each abstraction and 1,200 for none, {LONG} iterations of Deep CFR, one seed; "
+        scale=f"400 seconds of one core for each abstraction, 1,200 for none, {LONG} iterations of Deep CFR, one seed; "
         "the whole: the same with --core-seconds 100000, and " + AS_PUBLISHED,
         side_by_side=2,
     ),
