@@ -76,19 +76,19 @@ BY_ITERATION = Figure(x="iteration", x_label="iteration", y=(MBB,), y_label="nas
 Parameters = Mapping[str, object]
 
 
+def _on_fhp(label: str, algorithm: str, *, first: int, growth: float, **changes: Any) -> Setting:
+    """Return a run on flop hold'em, and when it is evaluated."""
+    return Setting(
+        label=label, game=FHP, algorithm=algorithm, first_evaluation=first, evaluation_growth=growth, **changes
+    )
+
+
 def _deep(
     label: str, iterations: int, parameters: Parameters | None = None, *, first_evaluation: int | None = None
 ) -> Setting:
     """Return a run of Deep CFR; an evaluation fits policy networks and reads them everywhere, so there are few."""
-    return Setting(
-        label=label,
-        game=FHP,
-        algorithm="deep-cfr",
-        parameters=parameters or {},
-        iterations=iterations,
-        evaluation_growth=2.0,
-        first_evaluation=first_evaluation or iterations,
-    )
+    first = first_evaluation or iterations
+    return _on_fhp(label, "deep-cfr", first=first, growth=2.0, parameters=parameters or {}, iterations=iterations)
 
 
 def _in_mbb(results: Results, label: str) -> float:
@@ -121,14 +121,7 @@ def _judge_c1(results: Results) -> list[Finding]:
 
 
 def _nfsp(core_seconds: float) -> Setting:
-    return Setting(
-        label=_NFSP,
-        game=FHP,
-        algorithm="nfsp",
-        core_seconds=core_seconds,
-        evaluation_growth=4.0,
-        first_evaluation=1000,
-    )
+    return _on_fhp(_NFSP, "nfsp", first=1000, growth=4.0, core_seconds=core_seconds)
 
 
 C1 = Claim(
@@ -159,15 +152,8 @@ _LARGEST, _LOSSLESS = "3.6 million decisions", "lossless"
 
 def _abstraction(label: str, buckets: str, core_seconds: float) -> Setting:
     """Return a curve that Deep CFR's Figure 2 compares with: Linear MCCFR in k-means clusters, or lossless."""
-    return Setting(
-        label=label,
-        game=FHP,
-        algorithm="es-mccfr",
-        parameters={"buckets": buckets, "rule": "linear"},
-        core_seconds=core_seconds,
-        evaluation_growth=2.0,
-        first_evaluation=250_000,
-    )
+    parameters = {"buckets": buckets, "rule": "linear"}
+    return _on_fhp(label, "es-mccfr", first=250_000, growth=2.0, parameters=parameters, core_seconds=core_seconds)
 
 
 def _abstractions(core_seconds: float) -> tuple[Setting, ...]:
@@ -422,15 +408,9 @@ def _judge_l8(results: Results) -> list[Finding]:
     return findings
 
 
-def _exact(label: str, algorithm: str, *, first: int, growth: float, **changes: Any) -> Setting:
-    return Setting(
-        label=label, game=FHP, algorithm=algorithm, first_evaluation=first, evaluation_growth=growth, **changes
-    )
-
-
 def _until_solved(label: str, **parameters: object) -> Setting:
     exploitability = SOLVED_MBB / 1000.0 * BIG_BLIND / 2.0
-    return _exact(label, "dcfr", first=22, growth=1.25, parameters=parameters, until=exploitability)
+    return _on_fhp(label, "dcfr", first=22, growth=1.25, parameters=parameters, until=exploitability)
 
 
 L8 = Claim(
@@ -441,8 +421,8 @@ L8 = Claim(
     unit="mbb/g",
     full=Sweep(
         settings=(
-            _exact(_LINEAR, "lcfr", first=20, growth=1.5, iterations=50),
-            _exact(_CLIPPED, "cfr+", first=22, growth=2.0, iterations=22),
+            _on_fhp(_LINEAR, "lcfr", first=20, growth=1.5, iterations=50),
+            _on_fhp(_CLIPPED, "cfr+", first=22, growth=2.0, iterations=22),
             _until_solved(_DISCOUNTED),
             _until_solved(_SHORT_NUMBERS, storage="int16"),
         ),
@@ -451,7 +431,7 @@ L8 = Claim(
         side_by_side=2,
     ),
     quick=Sweep(
-        settings=(_exact(_LINEAR, "lcfr", first=20, growth=1.5, iterations=20),), seeds=1, scale="20 iterations"
+        settings=(_on_fhp(_LINEAR, "lcfr", first=20, growth=1.5, iterations=20),), seeds=1, scale="20 iterations"
     ),
     figures=(BY_ITERATION,),
     judge=_judge_l8,
@@ -481,15 +461,8 @@ def _rarely_evaluated(
 ) -> Setting:
     """Return a run that is evaluated at an iteration and at its last."""
     first, last = evaluations
-    return Setting(
-        label=label,
-        game=FHP,
-        algorithm=algorithm,
-        parameters=parameters or {},
-        iterations=last,
-        first_evaluation=first,
-        evaluation_growth=max(2.0, last / first),
-    )
+    growth = max(2.0, last / first)
+    return _on_fhp(label, algorithm, first=first, growth=growth, parameters=parameters or {}, iterations=last)
 
 
 _RECURRENT: Parameters = {"network": "lstm", "width": 16, "strategy_width": 16}
@@ -508,7 +481,7 @@ L9 = Claim(
         ),
         seeds=1,
         scale=f"{SHORT}, 20 and 5 iterations, one seed (a Single Deep CFR average reads every snapshot); more: "
-        "equipoise resume RUN --iterations 450",
+        f"equipoise resume RUN --iterations {PUBLISHED_ITERATIONS}",
     ),
     quick=Sweep(
         settings=(

@@ -59,9 +59,7 @@ class Fitting:
     fall: Literal["exponential", "linear"] = "exponential"
     slower_after: float = 50.0  # iterations, from which the rate falls from fit to fit,
     slower_power: float = 0.6  # as (slower_after / t) to this power;
-    slowest_after: float = (
-        math.inf
-    )  # iterations, from which it falls as 1 / t: so do changes of means over t iterations
+    slowest_after: float = math.inf  # iterations, from which it falls as 1 / t, as changes of means do
     clip_value: float = 0.0  # 0: no clipping
     clip_norm: float = 0.0
     keep_optimiser: bool = True

@@ -30,6 +30,7 @@ from equipoise.networks.modules import Architecture
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.sampling.lockstep import ScoresOf
 from equipoise.stores.sums import (
     Diagnostics,
     Found,
@@ -50,7 +51,7 @@ FloatTable = npt.NDArray[np.float64]
 
 NEVER = -(10**9)
 
-Rehearse = Callable[[Callable[[int, Int64], Float], int, int], RowSums]  # strategies by code, player, iteration
+Rehearse = Callable[[ScoresOf, int, int], RowSums]  # strategies by code, whose is met, iteration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +211,7 @@ class RowRegretNetworks(RegretNetworks):
     """Regrets of a game too large to list. Anchors are infosets that the last iterations met, as many as now.
 
     Increments are divided by a number that each infoset has once and for all (``unit``), which is nothing to regret
-    matching, but much to a network: before the flop an infoset is met a hundred times a batch, after it once, and sums
+    matching, but much to a network: before the flop an infoset is met dozens of times a batch, after it once, and sums
     so different in size are not learnt together.
     """
 
@@ -232,9 +233,11 @@ class RowRegretNetworks(RegretNetworks):
         self._met_in = [np.zeros(0, np.int64) for _ in self.networks]  # and which met them
 
     def scores_at(self, player: int, codes: Int64) -> Float:
-        number = 0 if self._config.shared else player
-        scores: Float = self._scale[number] * self.networks[number].read_at(codes)
-        return scores
+        return self._predicted(0 if self._config.shared else player, codes)
+
+    def _predicted(self, number: int, codes: Int64) -> Float:
+        sums: Float = self._scale[number] * self.networks[number].read_at(codes)
+        return sums
 
     def absorb(self, found: FoundRows) -> None:
         rule = coefficient_table(self._rule, found.iteration, 1)[0]
@@ -247,9 +250,9 @@ class RowRegretNetworks(RegretNetworks):
     def _fit(self, number: int, seen: Int64, increment: Float, rule: Float, iteration: int) -> None:
         network, config = self.networks[number], self._config
         increment = increment / self._unit(seen)[:, None]
-        _, target = self._target(self._scale[number] * network.read_at(seen), increment, rule)
+        _, target = self._target(self._predicted(number, seen), increment, rule)
         anchors = self._anchors(number, seen, iteration)
-        before = self._scale[number] * network.read_at(anchors)
+        before = self._predicted(number, anchors)
         _, unmoved = self._target(before, np.zeros_like(before), rule)
         legal = self._rows.legal_at(seen)
         self._choose_scale(number, target[legal], iteration)
@@ -257,7 +260,7 @@ class RowRegretNetworks(RegretNetworks):
         codes, targets = np.concatenate([seen, anchors]), np.concatenate([target, unmoved])
         network.fit_to(targets / self._scale[number], weight, config.fitting, iteration, codes)
         if len(anchors):
-            moved = np.maximum(self._scale[number] * network.read_at(anchors), rule[3]) - unmoved
+            moved = np.maximum(self._predicted(number, anchors), rule[3]) - unmoved
             self._drift = _rms(moved) / max(_rms(unmoved), 1e-30)
         recent = self._met_in[number] > iteration - max(1, config.anchor_memory)
         self._met[number] = np.concatenate([self._met[number][recent], seen])
@@ -483,7 +486,12 @@ class RowStrategyNetworks(StrategyNetworks):
         new, weight = self._pending[player], self._weight[0, player]
         if weight == 0.0:
             return new
-        old = self._rehearse(self._strategy_at, player, iteration)
+
+        def probabilities_of(who: int, codes: Int64) -> Float:
+            # The traverser walks its actions whatever it would play: its network need not be read.
+            return self._strategy_at(who, codes) if who == player else np.zeros((len(codes), self._rows.num_columns))
+
+        old = self._rehearse(probabilities_of, player, iteration)
         return summed(np.concatenate([old.code, new.code]), np.concatenate([weight * old.values, new.values]))
 
     def state(self) -> State:
