@@ -220,12 +220,13 @@ def test_run_is_resumed_bit_for_bit_and_its_policy_can_be_asked(tmp_path):
     assert sum(policy.action_probabilities("5c5d|").values()) == pytest.approx(1.0)
 
 
-def test_games_with_later_rounds_are_solved_but_not_measured(tmp_path, monkeypatch):
+@pytest.mark.parametrize("text", ["ehs2:2", "kmeans:3"])
+def test_games_with_later_rounds_are_solved_but_not_measured(text, tmp_path, monkeypatch):
     from equipoise import solving
 
     game = three_rounds(3, 3)
     monkeypatch.setattr(solving, "load_game", lambda text: game)
-    settings = {"parameters": {"buckets": "ehs2:2", "rule": "linear"}}
+    settings = {"parameters": {"buckets": text, "rule": "linear"}}
     prepared = []
     solution = solve(game, "es-mccfr", iterations=300, out=tmp_path / "run", on_progress=prepared.append, **settings)
     assert np.isnan(solution.exploitability) and "exploitability" not in solution.summary()

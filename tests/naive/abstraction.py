@@ -35,6 +35,17 @@ def expected_power(ranks, suits, sizes, hole, board, power):
     return sum(values) / len(values)
 
 
+def strength_to_come(ranks, suits, hole, board, last_size, bins):
+    """Return how often strength on the last board falls into each of some bins of equal width."""
+    left = [card for card in range(ranks * suits) if card not in hole and card not in board]
+    futures = list(itertools.combinations(left, last_size - len(board)))
+    shares = [0.0] * bins
+    for more in futures:
+        beaten, tied, others = beaten_and_tied(ranks, suits, hole, tuple(sorted((*board, *more))))
+        shares[(2 * beaten + tied) * bins // (2 * others + 1)] += 1 / len(futures)
+    return shares
+
+
 def paths(ranks, suits, sizes, rounds):
     """Yield every hand with every way to deal the boards of the first rounds: (hole, (board, board, ...))."""
     for hole in itertools.combinations(range(ranks * suits), 2):

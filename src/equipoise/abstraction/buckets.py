@@ -14,7 +14,7 @@ from equipoise.abstraction.cache import cached
 from equipoise.abstraction.clusters import cluster_tables, lossless_tables
 from equipoise.abstraction.percentiles import percentile_tables
 from equipoise.abstraction.strength import OnProgress
-from equipoise.abstraction.tables import BucketTables, RoundBoards, bucket_of, round_boards, table_bytes
+from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, round_boards, table_bytes
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame, best_five_cards
@@ -37,13 +37,6 @@ class Deck(NamedTuple):
         return self.ranks * self.suits
 
 
-class Made(NamedTuple):
-    """Tables, and how far hands are from the centres of their buckets (0 where they have none)."""
-
-    tables: BucketTables
-    error: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class Percentiles:
     """Nested percentiles of E[HS^2], ``count`` a round (Gibson et al. 2012)."""
@@ -54,23 +47,24 @@ class Percentiles:
     def buckets(self, deck: Deck) -> list[int]:
         return [self.count ** (r + 1) for r in range(len(deck.board_sizes))]
 
-    def make(self, boards: RoundBoards, on_progress: OnProgress) -> Made:
-        return Made(percentile_tables(boards, self.count, on_progress), 0.0)
+    def make(self, boards: RoundBoards, on_progress: OnProgress) -> BucketTables:
+        return percentile_tables(boards, self.count, on_progress)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clusters:
-    """k-means on strength against groups of hands on the last board, lossless before (Brown et al. 2019, Figure 2)."""
+    """k-means on strength to come and against groups of hands; before the flop lossless (Brown et al. 2019, Fig. 2)."""
 
     kind: ClassVar[str] = "kmeans"
     count: int
 
     def buckets(self, deck: Deck) -> list[int]:
-        _require_one_deal(deck, "kmeans clusters", "ehs2:N has buckets for every round")
-        return [orbit_count(deck.ranks, deck.suits, [HOLE_CARDS]), self.count]
+        if len(deck.board_sizes) < 2 or deck.board_sizes[0] != 0:
+            raise EquipoiseError("kmeans clusters are for games that begin without a board; give buckets=ehs2:10")
+        return [orbit_count(deck.ranks, deck.suits, [HOLE_CARDS]), *[self.count] * (len(deck.board_sizes) - 1)]
 
-    def make(self, boards: RoundBoards, on_progress: OnProgress) -> Made:
-        return Made(*cluster_tables(boards, self.count, on_progress))
+    def make(self, boards: RoundBoards, on_progress: OnProgress) -> BucketTables:
+        return cluster_tables(boards, self.count, on_progress)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,20 +74,19 @@ class Lossless:
     kind: ClassVar[str] = NONE
 
     def buckets(self, deck: Deck) -> list[int]:
-        _require_one_deal(deck, "tables without abstraction", "give buckets=ehs2:10")
+        if len(deck.board_sizes) != 2 or deck.board_sizes[0] != 0:
+            raise EquipoiseError(
+                "tables without abstraction are for games with one deal of board cards (flop_holdem); "
+                "give buckets=ehs2:10"
+            )
         sizes = ([HOLE_CARDS], [HOLE_CARDS, deck.board_sizes[1]])
         return [orbit_count(deck.ranks, deck.suits, size) for size in sizes]
 
-    def make(self, boards: RoundBoards, on_progress: OnProgress) -> Made:
-        return Made(lossless_tables(boards), 0.0)
+    def make(self, boards: RoundBoards, on_progress: OnProgress) -> BucketTables:
+        return lossless_tables(boards)
 
 
 Kind = Percentiles | Clusters | Lossless
-
-
-def _require_one_deal(deck: Deck, what: str, instead: str) -> None:
-    if len(deck.board_sizes) != 2 or deck.board_sizes[0] != 0:
-        raise EquipoiseError(f"{what} are for games with one deal of board cards (flop_holdem); {instead}")
 
 
 def kind_from_text(text: str) -> Kind:
@@ -104,10 +97,11 @@ def kind_from_text(text: str) -> Kind:
     if number.isdecimal() and int(number) >= 1:
         if name == Percentiles.kind and int(number) <= 100:
             return Percentiles(count=int(number))
-        if name == Clusters.kind:
+        if name == Clusters.kind and int(number) <= HIGHEST_CODE + 1:
             return Clusters(count=int(number))
     raise EquipoiseError(
-        f"buckets={text} is not valid; give ehs2:N (N percentiles a round, up to 100), kmeans:N (N clusters) or none"
+        f"buckets={text} is not valid; give ehs2:N (N percentiles a round, up to 100), kmeans:N (N clusters a round, "
+        f"up to {HIGHEST_CODE + 1:,}) or none"
     )
 
 
@@ -131,7 +125,6 @@ class Buckets:
     kind: Kind
     deck: Deck
     tables: BucketTables
-    error: float
 
     @property
     def counts(self) -> list[int]:
@@ -171,13 +164,11 @@ def make_buckets(
     kind.buckets(deck)  # says what is wrong before any work
     canonical = sum(orbit_count(deck.ranks, deck.suits, [size]) for size in deck.board_sizes)
     raw = sum(comb(deck.size, size) for size in deck.board_sizes)
-    # Beside the tables: means of the rounds before the last, or features and distances of all pairs.
-    require(3 * table_bytes(deck.size, canonical, raw) + (1 << 28), what=f"buckets {text} of {game.name}")
+    # Beside the tables: means of the rounds before the last, or histograms and features (limit_holdem: 2.2 GiB in all).
+    require(5 * table_bytes(deck.size, canonical, raw) + (1 << 28), what=f"buckets {text} of {game.name}")
 
     def make() -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-        made = kind.make(round_boards(*deck), on_progress)
-        return {**made.tables._asdict(), "error": np.array([made.error])}
+        return kind.make(round_boards(*deck), on_progress)._asdict()
 
     arrays = cached(kind.kind, (text, *deck), make, on_complaint) if text != NONE else make()
-    error = float(arrays.pop("error")[0])
-    return Buckets(kind=kind, deck=deck, tables=BucketTables(**arrays), error=error)
+    return Buckets(kind=kind, deck=deck, tables=BucketTables(**arrays))

@@ -1,56 +1,88 @@
-"""Clusters of hands on the last board by what they win against: k-means on opponent cluster hand strength.
+"""Clusters of hands in each round by k-means: before the last board on what they may become, on it on whom they beat.
 
-In flop hold'em no cards come after the flop, so there is no distribution of future strength to compare; what sets hands
-of equal strength apart is whom they beat. So the features are those of Johanson et al. 2013 ("Evaluating state-space
-abstractions", OCHS): the probability of winning against each of eight groups of starting hands, and the strength
-against all hands. Groups are percentiles of E[HS^2], not clusters, so that no group can be blocked by four cards.
+1. Before the last board, two hands are alike if their strength at the end is distributed alike over the cards to come:
+   the features are the cumulative histogram of that strength (Gilpin, Sandholm and Sorensen 2007 cluster histograms;
+   between cumulative ones the sum of differences is the earth mover's distance, and k-means takes their squares).
+2. On the last board nothing is to come, and what sets hands of equal strength apart is whom they beat. So the features
+   are those of Johanson et al. 2013 ("Evaluating state-space abstractions", OCHS): the probability of winning against
+   each of eight groups of starting hands, and against all. Groups are percentiles of E[HS^2], not clusters, so that no
+   group can be blocked by four cards.
 
-The clusters forget the starting hand (imperfect recall), as those that Deep CFR is compared with seem to do: before the
-flop hands are kept apart losslessly, and 8 x 169 + 70 x 552 makes the 40,000 decisions of its Figure 2 (Brown et al.
-2019).
+The clusters forget those of the rounds before (imperfect recall), as those that Deep CFR is compared with seem to do:
+before the flop hands are kept apart losslessly, and 8 x 169 + 70 x 552 makes the 40,000 decisions of its Figure 2
+(Brown et al. 2019).
 """
 
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import comb
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
 from equipoise.abstraction.percentiles import cuts_of
-from equipoise.abstraction.strength import Float, OnProgress, grade_strength, live_hands, sort_by_rank, steps
-from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, codes_of, empty_tables
+from equipoise.abstraction.strength import (
+    Float,
+    OnProgress,
+    grade_strength,
+    live_hands,
+    part_of_board,
+    sort_by_rank,
+    steps,
+)
+from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, UInt16, codes_of, empty_tables
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
-from equipoise.games.suits import HOLE_CARDS, NO_CLASS, Cards, Int64, SuitIsomorphism, sets_of_cards, suit_isomorphism
+from equipoise.games.suits import HOLE_CARDS, CanonicalBoards, Cards, Int16, Int64, sets_of_cards, suit_isomorphism
 
 OPPONENT_GROUPS = 8  # as Johanson et al. have it
+STRENGTHS = 16  # bins of a histogram of strength at the end
+MOST_POINTS = 1 << 21  # that centres are fitted to; all flops have fewer
 MOST_PASSES = 30
 ENOUGH = 0.002  # passes end when one lowers the squared error by less than this share
 
 
+class Features(Protocol):
+    """What hands are compared by in one round."""
+
+    def beside(self, boards: Int64) -> Float:
+        """Return the features of the hands that are possible beside some boards, board after board."""
+
+
+@kernel
+def _list_live(boards: Cards, hands: Cards, listed: Int64) -> None:
+    """Write, by board, the hands that are possible beside it."""
+    live = np.empty(hands.shape[0], np.int64)
+    for board in range(boards.shape[0]):
+        count = live_hands(boards[board], hands, live)
+        listed[board] = live[:count]
+
+
+def hands_beside(boards: Cards, deck_size: int) -> Int64:
+    """Return the hands that are possible beside each of some boards, ``[boards, live hands]``."""
+    hands = sets_of_cards(deck_size, HOLE_CARDS)
+    listed = np.empty((len(boards), comb(deck_size - boards.shape[1], HOLE_CARDS)), np.int64)
+    _list_live(boards, hands, listed)
+    return listed
+
+
 @kernel
 def _strength_by_group(
-    boards: Cards,
-    first: int,
-    last: int,
-    hands: Cards,
-    bits: npt.NDArray[np.uint64],
-    group_of: Int64,
-    pair_hand: npt.NDArray[np.int16],
-    first_pair: Int64,
-    features: Float,
+    boards: Cards, hands: Cards, bits: npt.NDArray[np.uint64], group_of: Int64, features: Float
 ) -> None:
-    """Write, pair by pair, the strength against each group of the opponent's hands, then against all of them."""
+    """Write, for each possible hand, the strength against each group of the opponent's hands, then against all."""
     total, groups = hands.shape[0], features.shape[1]  # the last group is everybody
     live, keys = np.empty(total, np.int64), np.empty(total, np.int64)
     below, tied = np.empty((groups, bits.size + 1), np.int64), np.empty((groups, bits.size + 1), np.int64)
     there = np.empty((groups, bits.size + 1), np.int64)  # hands by group and card; the last column counts all
-    won = np.empty((total, groups))
-    for board in range(first, last):
+    row_of = np.empty(total, np.int64)
+    for board in range(boards.shape[0]):
         count = live_hands(boards[board], hands, live)
         sort_by_rank(boards[board], hands, bits, live, count, keys)
         there[:] = 0
         for place in range(count):
+            row_of[live[place]] = board * count + place
             _count(there, group_of, hands, live[place])
         below[:] = 0
         start = 0
@@ -69,11 +101,9 @@ def _strength_by_group(
                     even = tied[group, bits.size] - tied[group, a] - tied[group, b] + itself
                     others = there[group, bits.size] - there[group, a] - there[group, b] + itself
                     # In small decks all of a group may be blocked.
-                    won[hand, group] = (beaten + 0.5 * even) / others if others > 0 else 0.5
+                    features[row_of[hand], group] = (beaten + 0.5 * even) / others if others > 0 else 0.5
             below += tied
             start = end
-        for pair in range(first_pair[board], first_pair[board + 1]):
-            features[pair] = won[pair_hand[pair]]
 
 
 @kernel
@@ -85,21 +115,95 @@ def _count(table: npt.NDArray[np.int64], group_of: Int64, hands: Cards, hand: in
         table[group, table.shape[1] - 1] += 1
 
 
-def opponent_features(boards: RoundBoards, cards: SuitIsomorphism, on_progress: OnProgress) -> Float:
-    """Return the features of every (hand, board) pair of the last round, up to suits."""
-    tables = empty_tables(boards)
-    start = np.rint(grade_strength(boards, tables, 2, on_progress)[0][0] * HIGHEST_CODE).astype(np.int64)
-    weight = np.bincount(start, minlength=HIGHEST_CODE + 1)
-    cuts = cuts_of(weight[None, :], OPPONENT_GROUPS)[0]
-    group_of = np.searchsorted(cuts, start, side="right").astype(np.int64)
-    features = np.empty((cards.num_pairs, OPPONENT_GROUPS + 1))
-    hands = sets_of_cards(boards.deck_size, HOLE_CARDS)
-    for begin, end in pairwise(steps(len(cards.boards))):
-        _strength_by_group(
-            cards.boards, begin, end, hands, tables.bits, group_of, cards.pair_hand, cards.first_pair, features
-        )
-        on_progress("strength against groups of hands", end / len(cards.boards))
-    return features
+class OpponentStrength:
+    """Features on the last board: the strength against groups of starting hands, and against all."""
+
+    def __init__(self, boards: RoundBoards, tables: BucketTables, start: Float) -> None:
+        """``start`` is E[HS^2] of the starting hands."""
+        grades = np.rint(start * HIGHEST_CODE).astype(np.int64)
+        weight = np.bincount(grades, minlength=HIGHEST_CODE + 1)
+        self.group_of = np.searchsorted(cuts_of(weight[None, :], OPPONENT_GROUPS)[0], grades, side="right")
+        self.boards, self.bits = boards.rounds[-1].boards, tables.bits
+        self.hands = sets_of_cards(boards.deck_size, HOLE_CARDS)
+
+    def beside(self, boards: Int64) -> Float:
+        """Return the features of the hands that are possible beside some boards, board after board."""
+        live = comb(self.bits.size - self.boards.shape[1], HOLE_CARDS)
+        features = np.empty((len(boards) * live, OPPONENT_GROUPS + 1))
+        _strength_by_group(self.boards[boards], self.hands, self.bits, self.group_of, features)
+        return features
+
+
+@kernel
+def _count_futures(
+    boards: Cards,
+    weight: Int64,
+    first: int,
+    last: int,
+    hands: Cards,
+    strength: UInt16,
+    strongest: int,
+    parts: Int64,
+    tables: BucketTables,
+    earlier: int,
+    first_board: int,
+    hand_class: Int16,
+    first_pair: Int64,
+    histogram: npt.NDArray[np.unsignedinteger],
+) -> None:
+    """Count every last board, and each hand's strength on it, for the boards that it may have come from."""
+    live, part = np.empty(hands.shape[0], np.int64), np.empty(parts.shape[1], np.uint8)
+    bins = histogram.shape[1]
+    for board in range(first, last):
+        count = live_hands(boards[board], hands, live)
+        for number in range(parts.shape[0]):
+            row, image = part_of_board(boards[board], parts[number], part, tables, earlier, first_board)
+            for place in range(count):
+                pair = first_pair[row] + hand_class[row, tables.image[image + live[place]]]
+                reached = np.int64(strength[board, live[place]]) * bins // (strongest + 1)
+                histogram[pair, reached] += weight[board]
+
+
+class FutureStrength:
+    """Features before the last board: how the strength on it is distributed, over all cards to come."""
+
+    def __init__(
+        self, boards: RoundBoards, tables: BucketTables, strength: UInt16, betting_round: int, on_progress: OnProgress
+    ) -> None:
+        """``strength`` is that of all hands on the last boards, as :func:`grade_strength` has it."""
+        last, size = boards.rounds[-1], boards.sizes[betting_round]
+        self.cards = suit_isomorphism(boards.ranks, boards.suits, size)
+        parts = np.array(list(combinations(range(boards.sizes[-1]), size)), np.int64)
+        # A pair stands for at most as many deals as there are renamings of suits: 24 x 1,081 fits into two bytes.
+        most = len(self.cards.permutations) * comb(boards.deck_size - HOLE_CARDS - size, boards.sizes[-1] - size)
+        self.histogram = np.zeros((self.cards.num_pairs, STRENGTHS), np.min_scalar_type(most))
+        first_board = sum(len(each.boards) for each in boards.rounds[:betting_round])
+        strongest = 2 * comb(boards.deck_size - HOLE_CARDS - boards.sizes[-1], HOLE_CARDS)
+        for begin, end in pairwise(steps(len(last.boards))):
+            _count_futures(
+                last.boards,
+                last.weight,
+                begin,
+                end,
+                self.cards.hands,
+                strength,
+                strongest,
+                parts,
+                tables,
+                betting_round,
+                first_board,
+                self.cards.hand_class,
+                self.cards.first_pair,
+                self.histogram,
+            )
+            on_progress(f"strength to come on boards of {size} cards", end / len(last.boards))
+
+    def beside(self, boards: Int64) -> Float:
+        """Return the features of the hands that are possible beside some boards, board after board."""
+        live = hands_beside(self.cards.boards[boards], self.cards.deck_size)
+        pairs = self.cards.first_pair[boards][:, None] + self.cards.hand_class[boards[:, None], live]
+        below = np.cumsum(self.histogram[pairs.ravel()], axis=1, dtype=np.float64)
+        return below[:, :-1] / below[:, -1:]
 
 
 def spread_out(points: Float, weight: Float, count: int) -> Float:
@@ -123,8 +227,15 @@ def spread_out(points: Float, weight: Float, count: int) -> Float:
     return np.array(centres)
 
 
-def cluster(points: Float, weight: Float, count: int, on_progress: OnProgress) -> tuple[npt.NDArray[np.int64], Float]:
-    """Return the cluster of each point by weighted k-means, and the squared error after each of Lloyd's passes.
+def nearest(centres: Float, points: Float) -> tuple[Float, Int64]:
+    """Return how far each point is from its nearest centre, and which that is."""
+    used = np.flatnonzero(np.isfinite(centres[:, 0]))
+    distance, place = cKDTree(centres[used]).query(points)
+    return distance, used[place]
+
+
+def cluster(points: Float, weight: Float, count: int, on_progress: OnProgress) -> tuple[Float, Float]:
+    """Return the centres of weighted k-means, and the squared error after each of Lloyd's passes.
 
     Nothing is random: passes start from :func:`spread_out`, and a cluster that has lost its points starts anew at one
     of those that are farthest from their centres.
@@ -134,15 +245,13 @@ def cluster(points: Float, weight: Float, count: int, on_progress: OnProgress) -
     errors: list[float] = []
     total = weight.sum()
     while True:
-        used = np.flatnonzero(np.isfinite(centres[:, 0]))
-        distance, nearest = cKDTree(centres[used]).query(points)
-        label = used[nearest]
+        distance, label = nearest(centres, points)
         errors.append(float(weight @ distance**2 / total))
         on_progress(f"k-means with {count:,} clusters", len(errors) / MOST_PASSES)
         empty = np.setdiff1d(np.arange(count), label)
         settled = len(errors) > 1 and errors[-1] > (1.0 - ENOUGH) * errors[-2]
         if len(errors) == MOST_PASSES or (settled and len(empty) == 0):
-            return label, np.array(errors)
+            return centres, np.array(errors)
         mass = np.bincount(label, weights=weight, minlength=count)
         for axis in range(points.shape[1]):
             moment = np.bincount(label, weights=weight * points[:, axis], minlength=count)
@@ -151,25 +260,47 @@ def cluster(points: Float, weight: Float, count: int, on_progress: OnProgress) -
         centres[empty] = points[farthest]
 
 
-def cluster_tables(boards: RoundBoards, count: int, on_progress: OnProgress) -> tuple[BucketTables, float]:
-    """Return the tables of clusters on the last board, lossless before, and the clusters' root mean square error."""
-    cards = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1])
-    if not 1 <= count <= HIGHEST_CODE + 1:
-        raise EquipoiseError(f"buckets=kmeans:{count} is not valid; give 1 to {HIGHEST_CODE + 1:,} clusters")
-    features = opponent_features(boards, cards, on_progress)
-    weight = (np.repeat(cards.board_weight, np.diff(cards.first_pair)) * cards.pair_size).astype(np.float64)
+def fit_centres(
+    boards: CanonicalBoards, features: Features, deck_size: int, count: int, on_progress: OnProgress
+) -> Float:
+    """Return the centres of a round's clusters, fitted to all its boards or to every second, third, ... one."""
+    live = comb(deck_size - boards.boards.shape[1], HOLE_CARDS)
+    chosen = np.arange(0, len(boards.boards), -(-len(boards.boards) * live // MOST_POINTS))
     # Most hands share their features with others, on this board or on another one: each vector is one point.
-    distinct, point_of = np.unique(features, axis=0, return_inverse=True)
+    distinct, point_of = np.unique(features.beside(chosen), axis=0, return_inverse=True)
     if count > len(distinct):
-        raise EquipoiseError(f"buckets=kmeans:{count} is not valid: only {len(distinct):,} hands differ in strength")
+        raise EquipoiseError(
+            f"buckets=kmeans:{count} is not valid: on boards of {boards.boards.shape[1]} cards only {len(distinct):,} "
+            "hands differ in strength"
+        )
+    weight = np.repeat(boards.weight[chosen], live).astype(np.float64)
     point_weight: Float = np.bincount(point_of.ravel(), weights=weight).astype(np.float64)
-    on_points, errors = cluster(distinct, point_weight, count, on_progress)
-    label = on_points[point_of.ravel()]
+    return cluster(distinct, point_weight, count, on_progress)[0]
+
+
+def cluster_tables(boards: RoundBoards, count: int, on_progress: OnProgress) -> BucketTables:
+    """Return the tables of clusters in every round with a board, lossless before."""
     tables = empty_tables(boards)
-    codes_of(tables, boards, 0)[0] = cards.start_class
-    own = cards.first_pair[:-1, None] + np.maximum(cards.hand_class, 0)
-    codes_of(tables, boards, 1)[:] = np.where(cards.hand_class == NO_CLASS, 0, label[own])
-    return tables, float(np.sqrt(errors[-1]))
+    start = grade_strength(boards, tables, 2, on_progress)[0][0]
+    last = len(boards.rounds) - 1
+    strength = codes_of(tables, boards, last).copy() if last > 1 else np.zeros((0, 0), np.uint16)
+    codes_of(tables, boards, 0)[0] = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1]).start_class
+    for betting_round in range(1, last + 1):
+        current = boards.rounds[betting_round]
+        features: Features
+        if betting_round == last:
+            features = OpponentStrength(boards, tables, start)
+        else:
+            features = FutureStrength(boards, tables, strength, betting_round, on_progress)
+        centres = fit_centres(current, features, boards.deck_size, count, on_progress)
+        codes = codes_of(tables, boards, betting_round)
+        codes[:] = 0
+        for begin, end in pairwise(steps(len(current.boards))):
+            chosen = np.arange(begin, end)
+            live = hands_beside(current.boards[chosen], boards.deck_size)
+            codes[chosen[:, None], live] = nearest(centres, features.beside(chosen))[1].reshape(live.shape)
+            on_progress(f"clusters on boards of {boards.sizes[betting_round]} cards", end / len(current.boards))
+    return tables
 
 
 def lossless_tables(boards: RoundBoards) -> BucketTables:

@@ -82,6 +82,18 @@ def _showdowns(boards: Cards, first: int, last: int, hands: Cards, bits: npt.NDA
             start = end
 
 
+@inlined
+def part_of_board(
+    board: Cards, places: Int64, part: Cards, tables: BucketTables, earlier: int, first_board: int
+) -> tuple[int, int]:
+    """Return the canonical twin of a part of a board, by its place in the round, and where images of hands begin."""
+    for k in range(places.size):
+        part[k] = board[places[k]]
+    raw = tables.first_raw[earlier] + place_of_set(part, tables.choose)
+    hands = tables.choose[tables.bits.size, HOLE_CARDS]
+    return tables.board_of[raw] - first_board, np.int64(tables.renaming_of[raw]) * hands
+
+
 @kernel
 def _hand_down(
     boards: Cards,
@@ -106,11 +118,7 @@ def _hand_down(
     for board in range(first, last):
         count = live_hands(boards[board], hands, live)
         for number in range(parts.shape[0]):
-            for k in range(parts.shape[1]):
-                part[k] = boards[board, parts[number, k]]
-            raw = tables.first_raw[earlier] + place_of_set(part, tables.choose)
-            row = tables.board_of[raw] - first_board
-            image = np.int64(tables.renaming_of[raw]) * hands.shape[0]
+            row, image = part_of_board(boards[board], parts[number], part, tables, earlier, first_board)
             for place in range(count):
                 hand = live[place]
                 value = worth[codes[board, hand]] if worth.size > 0 else values[board, hand]
