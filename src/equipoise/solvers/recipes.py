@@ -355,8 +355,11 @@ _DEEP_AS_PUBLISHED: dict[str, dict[str, object]] = {
 _DEEP_UNLISTED: dict[str, object] = {
     "traversals": 10_000,
     "network": "cards",
-    "fresh_steps": 1000,
-    "steps": 200,
+    "capacity": 24_000_000,  # the samples of 450 iterations
+    # What a fit lacks there is steps, not samples: many of few rows fit better in the same time than few of many.
+    "minibatch": 1024,
+    "fresh_steps": 4000,
+    "steps": 500,
 }
 _DEEP_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
     # B19 section 5: 10,000 traversals, 4,000 steps of 10,000 samples, memories of 40 million.
@@ -466,7 +469,7 @@ RECIPES: dict[str, Recipe] = {
             parameters={**_DEEP, "policy_steps": 1000},
             make=_neural("make_deep_cfr", snapshots=False),
             presets=_DEEP_AS_PUBLISHED,
-            unlisted={**_DEEP_UNLISTED, "policy_steps": 2000},
+            unlisted={**_DEEP_UNLISTED, "policy_steps": 8000},
             unlisted_presets={"paper": {**_DEEP_UNLISTED_AS_PUBLISHED["paper"], "policy_steps": 4000}},
             evaluation_growth=1.5,
         ),
