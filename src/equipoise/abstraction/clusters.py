@@ -34,7 +34,16 @@ from equipoise.abstraction.strength import (
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, UInt16, codes_of, empty_tables
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
-from equipoise.games.suits import HOLE_CARDS, CanonicalBoards, Cards, Int16, Int64, sets_of_cards, suit_isomorphism
+from equipoise.games.suits import (
+    HOLE_CARDS,
+    NO_CLASS,
+    CanonicalBoards,
+    Cards,
+    Int16,
+    Int64,
+    sets_of_cards,
+    suit_isomorphism,
+)
 
 OPPONENT_GROUPS = 8  # as Johanson et al. have it
 STRENGTHS = 16  # bins of a histogram of strength at the end
@@ -200,9 +209,9 @@ class FutureStrength:
 
     def beside(self, boards: Int64) -> Float:
         """Return the features of the hands that are possible beside some boards, board after board."""
-        live = hands_beside(self.cards.boards[boards], self.cards.deck_size)
-        pairs = self.cards.first_pair[boards][:, None] + self.cards.hand_class[boards[:, None], live]
-        below = np.cumsum(self.histogram[pairs.ravel()], axis=1, dtype=np.float64)
+        own = self.cards.hand_class[boards]
+        pairs = (self.cards.first_pair[boards][:, None] + own)[own != NO_CLASS]
+        below = np.cumsum(self.histogram[pairs], axis=1, dtype=np.float64)
         return below[:, :-1] / below[:, -1:]
 
 
