@@ -1,26 +1,22 @@
 """How kernels are compiled: one typed door to Numba, so that every kernel has the same options.
 
-Compiled kernels are kept on disk, in a folder named after the state of all of the package's sources: Numba by itself
-looks only at the file in which a kernel stands, and would go on using one whose callees have changed elsewhere.
+Compiled kernels are kept on disk, each under a name that stands for all it is made of (``kernel_cache``).
 
 No kernel uses ``fastmath``: additions keep their written order, so results are bit-identical between the serial and the
 parallel build of a kernel, and between runs.
 """
 
-import hashlib
-import os
 import queue
-import shutil
 import types
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import prange
 
 from equipoise.errors import EquipoiseError
+from equipoise.kernel_cache import KernelCache
 
 __all__ = [
     "calling_pairs",
@@ -42,43 +38,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 Item = TypeVar("Item")
 
 
-_KEPT_CACHES = 4
-
-
-def _use_cache_of_these_sources() -> None:
-    package = Path(__file__).parent
-    stamps = sorted(
-        (path.relative_to(package).as_posix(), path.stat().st_mtime_ns, path.stat().st_size)
-        for path in package.rglob("*.py")
-    )
-    state = hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    if given:
-        home = Path(given)
-    elif os.access(package, os.W_OK):
-        home = package / "__pycache__" / "kernels"
-    else:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise" / "kernels"
-    folder = home / state
-    if not folder.exists():
-        older = sorted(home.glob("?" * 16), key=lambda path: path.stat().st_mtime) if home.exists() else []
-        for forgotten in older[: 1 - _KEPT_CACHES]:
-            shutil.rmtree(forgotten, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
-    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
-
-
-_use_cache_of_these_sources()
-
-
 def kernel(function: F) -> F:
     """Compile ``function`` to native code; the result is cached on disk, so that only the first call is slow."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compiled(function)
 
 
 def inlined(function: F) -> F:
     """Compile a small piece of a kernel so that it disappears into its caller: calls with many arrays are costly."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True, **_UNCOUNTED)(function))
+    return _compiled(function, forceinline=True, **_UNCOUNTED)
 
 
 def kernel_pair(function: F) -> tuple[F, F]:
@@ -97,16 +64,19 @@ def calling_pairs(function: F, **pairs: tuple[Callable[..., Any], Callable[..., 
 
 def uncounted(function: F, **options: bool) -> F:
     """Compile a piece of a kernel that stays a function of its own; it must not make arrays."""
-    every: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", **_UNCOUNTED, **options}
-    return cast(F, numba.njit(**every)(function))
+    return _compiled(function, **_UNCOUNTED, **options)
+
+
+def _compiled(function: F, **options: Any) -> F:
+    every = {"nogil": True, "error_model": "numpy", **options}
+    dispatcher = numba.njit(**every)(function)
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        dispatcher._cache = KernelCache(cast(types.FunctionType, function), every)
+    return cast(F, dispatcher)
 
 
 def _clone(function: F, suffix: str, names: dict[str, Any]) -> F:
-    """Return a copy of a function under another name, with other meanings for some global names.
-
-    Numba's on-disk cache is keyed by the qualified name, not by compile options or by what global names mean: without
-    names of their own, one build would be loaded in place of the other.
-    """
+    """Return a copy of a function under another name, with other meanings for some global names."""
     copy = types.FunctionType(function.__code__, {**function.__globals__, **names}, f"{function.__name__}_{suffix}")
     copy.__qualname__ = f"{function.__qualname__}_{suffix}"
     copy.__module__ = function.__module__

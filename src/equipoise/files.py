@@ -13,6 +13,15 @@ from equipoise.errors import EquipoiseError
 _DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
+def cache_home() -> Path:
+    """Return where things are kept that can be made again: ``$XDG_CACHE_HOME`` or ``~/.cache``, under equipoise."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(given) / "equipoise" if given else Path.home() / ".cache" / "equipoise"
+    except RuntimeError as error:  # neither $HOME nor an entry for this user
+        raise OSError(errno.ENOENT, str(error)) from None
+
+
 @contextmanager
 def write_atomically(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a temporary file beside ``path`` for writing; when all went well, flush it to disk and put it in place."""

@@ -5,7 +5,6 @@ of the code that makes them. It is a zip of NumPy arrays, whose checksums show d
 """
 
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.files import write_atomically
+from equipoise.files import cache_home, write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -24,17 +23,16 @@ _SOURCES = (
 )
 
 
-def cache_folder() -> Path:
-    """Return where tables are kept: ``$XDG_CACHE_HOME`` or ``~/.cache``, under equipoise."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise" / "buckets"
-
-
 def cached(name: str, key: object, make: Callable[[], Arrays], on_complaint: Callable[[str], None]) -> Arrays:
     """Return arrays from the cache, or make them and keep them there."""
     digest = hashlib.sha256(repr(key).encode())
     for source in _SOURCES:
         digest.update(source.read_bytes())
-    file = cache_folder() / f"{name}-{digest.hexdigest()[:20]}.npz"
+    try:
+        file = cache_home() / "buckets" / f"{name}-{digest.hexdigest()[:20]}.npz"
+    except OSError as error:
+        on_complaint(f"the tables cannot be kept for the next run: {error}")
+        return make()
     if file.exists():
         try:
             with np.load(file, allow_pickle=False) as arrays:

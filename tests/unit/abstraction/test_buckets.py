@@ -25,6 +25,7 @@ from equipoise.abstraction.percentiles import cuts_of
 from equipoise.abstraction.strength import grade_strength
 from equipoise.abstraction.tables import HIGHEST_CODE, codes_of, empty_tables, round_boards
 from equipoise.errors import EquipoiseError
+from equipoise.files import cache_home
 from equipoise.games import load_game
 from equipoise.games.sizes import num_infosets
 from equipoise.games.suits import orbit_count, suit_isomorphism
@@ -283,7 +284,7 @@ def test_damaged_cache_file_is_made_again_with_a_message():
     made: list[int] = []
     complaints: list[str] = []
     cache.cached("test", "a", counting(made), complaints.append)
-    (file,) = cache.cache_folder().glob("*.npz")
+    (file,) = (cache_home() / "buckets").glob("*.npz")
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 255
     file.write_bytes(content)
