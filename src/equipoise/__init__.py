@@ -7,11 +7,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise import errors
     from equipoise.errors import EquipoiseError
-    from equipoise.evaluation import exact_match, exploitability, nash_conv, play_match
+    from equipoise.evaluation import exact_match, exploitability, nash_conv, play_match, value
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
-    from equipoise.policies import Policy, load_policy
-    from equipoise.solving import Solution, open_policy, resume, solve
+    from equipoise.policies import Policy
+    from equipoise.solving import Solution, load_policy, resume, solve
+
+    __version__: str
 
 _HOMES = {
     "CHANCE": "equipoise.games",
@@ -24,12 +27,12 @@ _HOMES = {
     "exact_match": "equipoise.evaluation",
     "exploitability": "equipoise.evaluation",
     "load_game": "equipoise.games",
-    "load_policy": "equipoise.policies",
+    "load_policy": "equipoise.solving",
     "nash_conv": "equipoise.evaluation",
-    "open_policy": "equipoise.solving",
     "play_match": "equipoise.evaluation",
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
+    "value": "equipoise.evaluation",
 }
 
 __all__ = [
@@ -40,19 +43,32 @@ __all__ = [
     "Policy",
     "Solution",
     "State",
+    "__version__",
+    "errors",
     "exact_match",
     "exploitability",
     "load_game",
     "load_policy",
     "nash_conv",
-    "open_policy",
     "play_match",
     "resume",
     "solve",
+    "value",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "errors":
+        return importlib.import_module("equipoise.errors")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("equipoise")
     raise AttributeError(f"module 'equipoise' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, for ``dir`` and for completion; modules that happen to be loaded are not public."""
+    return __all__

@@ -226,10 +226,10 @@ def evaluate(
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
     from equipoise.games import load_game
-    from equipoise.solving import named, open_policy
+    from equipoise.solving import load_policy, named
     from equipoise.views.progress import show_counts
 
-    policy = open_policy(run)
+    policy = load_policy(run)
     started = time.perf_counter()
     with show_counts(f"evaluating {run}", hands=0) as watched:
         found = evaluate_policy(policy.game, policy, threads=threads, on_boards=watched.boards)
@@ -316,13 +316,13 @@ def match(
 def _entrant(text: str) -> Any:
     """Return the player that a text names: a baseline, or the policy of a run directory or policy file."""
     from equipoise.evaluation.players import BASELINES, player_of
-    from equipoise.solving import open_policy
+    from equipoise.solving import load_policy
 
     if text in BASELINES:
         return BASELINES[text]
     if not Path(text).exists():
         raise EquipoiseError(f"'{text}' is neither a run, nor a policy file, nor one of {', '.join(BASELINES)}")
-    return player_of(text, open_policy(text))
+    return player_of(text, load_policy(text))
 
 
 @app.command
@@ -343,9 +343,9 @@ def show(
 ) -> None:
     """Print a strategy: action by action, infoset by infoset; hold'em as grids of starting hands at a betting line."""
     from equipoise.policies.holdem_policy import HoldemPolicy
-    from equipoise.solving import open_policy
+    from equipoise.solving import load_policy
 
-    policy = open_policy(run)
+    policy = load_policy(run)
     if isinstance(policy, HoldemPolicy):
         if player is not None or limit is not None:
             raise EquipoiseError(f"--player and --limit are for lists of infosets; {policy.game} has --line and --hand")
@@ -448,9 +448,9 @@ def export(
     from equipoise.games import load_game
     from equipoise.policies.export import write_csv, write_json, write_open_spiel
     from equipoise.policies.holdem_policy import HoldemPolicy
-    from equipoise.solving import open_policy
+    from equipoise.solving import load_policy
 
-    policy = open_policy(run)
+    policy = load_policy(run)
     if isinstance(policy, HoldemPolicy):
         if to not in ("csv", "json"):
             raise EquipoiseError(f"{policy.game} is too large for {to}; export a part of it as csv or json")

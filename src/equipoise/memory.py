@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import TooLarge
 
 GIB = 1 << 30
 
@@ -29,7 +29,7 @@ def require(needed_bytes: float, *, what: str, instead: str = "") -> None:
     """Refuse ``what`` before it starts when it needs more memory than there is."""
     available = available_bytes()
     if needed_bytes > available:
-        raise EquipoiseError(
+        raise TooLarge(
             f"{what} needs about {readable_bytes(needed_bytes)} of memory and {readable_bytes(available)} is available"
             + (f"; {instead}" if instead else "")
         )

@@ -19,7 +19,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import Game, load_game
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
-from equipoise.policies.policy import Policy, load_policy, policy_from_strategies
+from equipoise.policies.policy import Policy, policy_from_strategies, read_policy
 from equipoise.runs.directory import Checkpoint, RunDirectory
 from equipoise.runs.drive import Preparation, Progress, Record, Stop, drive
 from equipoise.sampling.large import LargeEvaluator, LargeForm
@@ -44,7 +44,7 @@ def _silent(progress: Progress | Preparation) -> None:
     """Show nothing."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Solution:
     """What a solver found. Payoffs are to player 0; ``exploitability`` is ``nash_conv`` / 2, in the game's units.
 
@@ -64,6 +64,14 @@ class Solution:
     threads: int
     solver: Solver
     directory: Path | None
+
+    def __repr__(self) -> str:
+        measured = ""
+        if not math.isnan(self.exploitability):
+            measured = f", value {self.value:.6g}, exploitability {self.exploitability:.4g}"
+        kept = "" if self.directory is None else f", in {self.directory}"
+        took = f"{self.iterations:,} iterations of {self.algorithm} in {self.seconds:.3g} s"
+        return f"<Solution of {self.game}: {took}{measured}{kept}>"
 
     @cached_property
     def policy(self) -> Policy | HoldemPolicy:
@@ -395,13 +403,13 @@ def _policy_of(solver: Solver, origin: Mapping[str, Any]) -> Policy | HoldemPoli
     return policy_from_strategies(form, strategy, origin)
 
 
-def open_policy(path: str | Path) -> Policy | HoldemPolicy:
-    """Return the policy of a finished run, of an unfinished run's last checkpoint, or of a policy file."""
-    if Path(path).is_file():
-        return load_policy(path)
+def load_policy(path: str | Path) -> Policy | HoldemPolicy:
+    """Return the policy in a file, of a finished run, or of an unfinished run's last checkpoint."""
+    if not Path(path).is_dir():
+        return read_policy(path)
     directory = RunDirectory.open(path)
     if directory.policy_path.exists():
-        return load_policy(directory.policy_path)
+        return read_policy(directory.policy_path)
     config = directory.config
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
     game = load_game(config["game"])

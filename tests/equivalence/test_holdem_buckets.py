@@ -16,7 +16,7 @@ from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust
 from equipoise.sampling.tree import FIRST, WIDTH, from_betting_tree
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.solving import open_policy, resume, solve
+from equipoise.solving import load_policy, resume, solve
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_evaluator import BoardEvaluator
@@ -210,7 +210,7 @@ def test_run_is_resumed_bit_for_bit_and_its_policy_can_be_asked(tmp_path):
     try:
         solve(game, "es-mccfr", iterations=700, out=tmp_path / "run", **settings)
         again = resume(tmp_path / "run", iterations=2000)
-        policy = open_policy(tmp_path / "run")
+        policy = load_policy(tmp_path / "run")
     finally:
         solving.load_game = load
     np.testing.assert_array_equal(whole.solver.regret_sum, again.solver.regret_sum)
@@ -231,7 +231,7 @@ def test_games_with_later_rounds_are_solved_but_not_measured(text, tmp_path, mon
     solution = solve(game, "es-mccfr", iterations=300, out=tmp_path / "run", on_progress=prepared.append, **settings)
     assert np.isnan(solution.exploitability) and "exploitability" not in solution.summary()
     assert solution.history[-1]["nodes_touched"] > 300 and any(hasattr(note, "share") for note in prepared)
-    assert sum(open_policy(tmp_path / "run").action_probabilities("2c3c|").values()) == pytest.approx(1.0)
+    assert sum(load_policy(tmp_path / "run").action_probabilities("2c3c|").values()) == pytest.approx(1.0)
     with pytest.raises(EquipoiseError, match="in place of until"):
         solve(game, "es-mccfr", until=0.1, **settings)
     with pytest.raises(EquipoiseError, match="ehs2:10"):

@@ -247,7 +247,7 @@ def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "load_game", lambda text: game)
     settings = {"parameters": {"buckets": "ehs2:3", "rule": "linear"}, "seed": 3}
     solution = equipoise.solve(game, "es-mccfr", iterations=60_000, out=tmp_path / "run", **settings)
-    policy = solving.open_policy(tmp_path / "run")
+    policy = solving.load_policy(tmp_path / "run")
     assert policy.game == game.name and policy.origin["iterations"] == 60_000
     key = "5c5d/2c3d4h2d|cc/cc/"
     assert policy.action_probabilities(key) == solution.policy.action_probabilities(key)

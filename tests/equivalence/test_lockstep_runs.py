@@ -8,7 +8,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.evaluation.match import exact_match, play_match
 from equipoise.games import sizes
 from equipoise.runs.directory import RunDirectory
-from equipoise.solving import open_policy
+from equipoise.solving import load_policy
 from equipoise.stores.memories import FittedMemory
 
 FILE = """
@@ -55,7 +55,7 @@ def test_a_run_that_is_made_longer_ends_as_one_that_was_not_cut(tiny, algorithm,
         np.testing.assert_array_equal(array, states[1][name], err_msg=name)
     assert resumed.nash_conv == whole.nash_conv > 0.0
     assert whole.exploitability == whole.nash_conv / 2
-    policy = open_policy(tmp_path / "whole")
+    policy = load_policy(tmp_path / "whole")
     for key in ("3c2c|", "3s3h/2c2d3c|cc/", "3s3h/2c2d3c|cc/r"):
         found = policy.action_probabilities(key)
         assert sum(found.values()) == pytest.approx(1.0)
@@ -98,7 +98,7 @@ def test_networks_are_opened_as_they_were_fitted_and_play_matches(tiny, tmp_path
         raise AssertionError("a policy network was fitted again")
 
     monkeypatch.setattr(FittedMemory, "fit", fit_again)
-    deep, single, double, self_play = (open_policy(tmp_path / algorithm) for algorithm in RECIPES)
+    deep, single, double, self_play = (load_policy(tmp_path / algorithm) for algorithm in RECIPES)
     for first, second in ((deep, single), (single, double), (double, self_play)):
         exact, played = exact_match(first, second), play_match(first, second, hands=20_000, known="both")
         assert played.through == "lockstep" and abs(exact.seats[0] - exact.seats[1]) > 0.01

@@ -121,7 +121,7 @@ def test_a_second_interrupt_acts_at_once(tmp_path):
 def test_an_interrupted_run_has_the_policy_of_its_checkpoint(tmp_path):
     with pytest.raises(Interrupted) as caught:
         equipoise.solve(GAME, iterations=2_000, out=tmp_path / "cut", on_progress=interrupt_at(700))
-    policy = equipoise.open_policy(tmp_path / "cut")
+    policy = equipoise.load_policy(tmp_path / "cut")
     expected = equipoise.solve(GAME, iterations=caught.value.iteration).policy
     np.testing.assert_array_equal(policy.probabilities, expected.probabilities)
 

@@ -173,7 +173,7 @@ def test_match(run, kuhn, tmp_path):
         (["solve", "open_spiel:kuhn_poker(players=3)"], "3 players"),
         (["solve", "python:missing.py"], "no such file"),
         (["resume", "nowhere"], "not a run"),
-        (["show", "nowhere"], "not a run"),
+        (["show", "nowhere"], "nowhere: there is no such file or run"),
         (["show", "kuhn", "--infoset", "K|x"], "no infoset 'K|x'"),
         (["solve", "kuhn_poker", "--out", "kuhn"], "already holds a run"),
         (["plot", "kuhn", "-o", "picture.xyz"], "cannot draw"),

@@ -1,5 +1,5 @@
 """Strategies that one can play, query, save, load and export."""
 
-from equipoise.policies.policy import Policy, load_policy
+from equipoise.policies.policy import Policy, read_policy
 
-__all__ = ["Policy", "load_policy"]
+__all__ = ["Policy", "read_policy"]

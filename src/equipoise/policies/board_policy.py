@@ -10,7 +10,7 @@ from equipoise.trees.board_form import BoardForm
 from equipoise.trees.situations import PlayedStrategy
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BoardPolicy(HoldemPolicy):
     """Action probabilities of a game over boards."""
 

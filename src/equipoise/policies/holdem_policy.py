@@ -5,7 +5,7 @@ betting line can be seen as a 13 x 13 grid of starting hands, and the part befor
 a :class:`Policy`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, TooLarge
 from equipoise.games.betting import BettingState
 from equipoise.games.notation import ordered_board, read_betting, read_cards, read_infoset
 from equipoise.games.poker import Cards, PokerGame
-from equipoise.policies.policy import Policy
+from equipoise.games.sizes import num_infosets
+from equipoise.policies.policy import Policy, came_from
 from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.situations import Situations, SituationStrategy
 from equipoise.trees.treeplex import Float
@@ -45,6 +46,31 @@ class HoldemPolicy:
     def _tree(self) -> BettingTree:
         return betting_tree(self.poker)
 
+    def __getitem__(self, infoset_key: str) -> dict[str, float]:
+        return self.action_probabilities(infoset_key)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return isinstance(key, str) and bool(read_infoset(self.poker, key))
+        except EquipoiseError:
+            return False
+
+    def __len__(self) -> int:
+        return num_infosets(self.poker)
+
+    def __iter__(self) -> Iterator[str]:
+        raise TooLarge(
+            f"{self.game} has too many infosets to go through: listed() is the part before the flop, listed('2c7d9s') "
+            "the play on a board"
+        )
+
+    def items(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """Refuse, as iteration does: there are too many infosets."""
+        return ((key, self[key]) for key in self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.game}{came_from(self.origin)}>"
+
     def action_probabilities(self, infoset_key: str) -> dict[str, float]:
         """Return the probability of each action at an infoset."""
         infoset = read_infoset(self.poker, infoset_key)
@@ -53,10 +79,14 @@ class HoldemPolicy:
 
     def save(self, path: str | Path) -> None:
         """Refuse: what is saved of hold'em is its run."""
-        raise EquipoiseError(
+        raise TooLarge(
             f"{path} is not written: a policy of {self.game} is kept in its run directory (solve with out=...); "
-            "listed() makes a policy of the part before the board, or beside one"
+            "listed(board).save(path) saves the play on one board, listed().save(path) the play before the flop"
         )
+
+    def to_open_spiel(self) -> Any:
+        """Refuse: OpenSpiel would list all infosets."""
+        raise TooLarge(f"{self.game} has too many infosets for an OpenSpiel TabularPolicy")
 
     def _at(self, betting: BettingState, board: Cards, hands: Sequence[Cards]) -> tuple[tuple[str, ...], Float]:
         """Return the action names at a public state, and the probabilities [hands, actions]."""
@@ -122,7 +152,7 @@ class HoldemPolicy:
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LargePolicy(HoldemPolicy):
     """A policy of a game that nothing can evaluate: limit or no-limit hold'em to the river."""
 

@@ -10,7 +10,7 @@ File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` withou
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError, nearest
+from equipoise.errors import EquipoiseError, NotFound, UnknownInfoset, nearest
 from equipoise.files import write_atomically
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
@@ -27,9 +27,9 @@ FORMAT = "equipoise-policy"
 VERSION = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Policy:
-    """Action probabilities by infoset key."""
+    """Action probabilities by infoset key: ``policy["Qs|cr"]`` is ``{"fold": ..., "call": ..., "raise": ...}``."""
 
     game: str
     keys: Sequence[str]
@@ -49,12 +49,25 @@ class Policy:
     def __contains__(self, key: object) -> bool:
         return key in self._index
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys)
+
+    def __getitem__(self, infoset_key: str) -> dict[str, float]:
+        return self.action_probabilities(infoset_key)
+
+    def items(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """Return each infoset's key with the probability of each of its actions."""
+        return ((key, self[key]) for key in self.keys)
+
+    def __repr__(self) -> str:
+        return f"<Policy of {self.game}, {len(self):,} infosets{came_from(self.origin)}>"
+
     def action_probabilities(self, infoset_key: str) -> dict[str, float]:
         """Return the probability of each action at an infoset."""
         index = self._index.get(infoset_key)
         if index is None:
             hint = nearest(infoset_key, self.keys) if len(self.keys) <= 20_000 else ""
-            raise EquipoiseError(f"{self.game} has no infoset '{infoset_key}'{hint}")
+            raise UnknownInfoset(f"{self.game} has no infoset '{infoset_key}'{hint}")
         return dict(zip(self.action_names[index], self.probabilities_at(index).tolist(), strict=True))
 
     def probabilities_at(self, index: int) -> Float:
@@ -85,11 +98,18 @@ class Policy:
         return to_open_spiel(self)
 
 
+def came_from(origin: Mapping[str, Any]) -> str:
+    """Return what is known of a policy's origin, as the end of a sentence."""
+    told = [f", by {origin['algorithm']}"] if "algorithm" in origin else []
+    told += [f", {origin['iterations']:,} iterations"] if "iterations" in origin else []
+    return "".join(told) + (f", exploitability {origin['exploitability']:.4g}" if "exploitability" in origin else "")
+
+
 def _bytes(text: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def load_policy(path: str | Path) -> Policy:
+def read_policy(path: str | Path) -> Policy:
     """Read a policy file, or say what is wrong with it."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -110,7 +130,7 @@ def load_policy(path: str | Path) -> Policy:
                 origin=header["origin"],
             )
     except FileNotFoundError:
-        raise EquipoiseError(f"{path}: there is no such policy file") from None
+        raise NotFound(f"{path}: there is no such file or run") from None
     except EquipoiseError:
         raise
     except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)

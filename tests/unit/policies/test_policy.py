@@ -14,9 +14,9 @@ import equipoise
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation import exploitability, nash_conv, value
 from equipoise.games import load_game
-from equipoise.policies import load_policy
 from equipoise.policies.export import write_csv, write_json, write_open_spiel
 from equipoise.policies.policy import Policy, policy_from_strategies, strategies_from_policy
+from equipoise.solving import load_policy
 from equipoise.trees.best_response import Evaluator
 from tests.naive import values as naive
 from tests.strategies import random_policy, to_strategies
@@ -105,7 +105,7 @@ def refused(path):
 
 
 def test_a_missing_file(tmp_path):
-    assert "there is no such policy file" in refused(tmp_path / "nothing.npz")
+    assert "there is no such file or run" in refused(tmp_path / "nothing.npz")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])

@@ -1,0 +1,77 @@
+"""Errors: what is suggested in place of a mistyped name, what numbers are refused, and the kinds of errors."""
+
+import math
+
+import numpy as np
+import pytest
+
+from equipoise import errors
+from equipoise.errors import EquipoiseError, nearest, require_number, require_seed, require_whole
+from equipoise.games import CATALOGUE
+from equipoise.solvers.recipes import RECIPES
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("leduc", CATALOGUE, "leduc_poker"),
+        ("Leduc-Poker", CATALOGUE, "leduc_poker"),
+        ("kuhn", CATALOGUE, "kuhn_poker"),
+        ("leduk_poker", CATALOGUE, "leduc_poker"),
+        ("liars_dice", CATALOGUE, "bluff"),
+        ("cfrplus", RECIPES, "cfr+"),
+        ("CFR+", RECIPES, "cfr+"),
+        ("crf+", RECIPES, "cfr+"),
+        ("deepcfr", RECIPES, "deep-cfr"),
+        ("pcfrplus", RECIPES, "pcfr+"),
+        ("mccfr", RECIPES, "es-mccfr"),
+        ("ks|", ["Qs|", "Js|", "Ks|", "Kh|"], "Ks|"),
+        ("Qs|rx", ["Ks|r", "Qs|r", "Qs|c"], "Qs|r"),
+        ("lr", RECIPES["deep-cfr"].parameters, "rate"),
+        ("learning_rate", RECIPES["deep-cfr"].parameters, "rate"),
+        ("stak", ["stack"], "stack"),
+        ("STACK", ["stack"], "stack"),
+    ],
+)
+def test_a_mistyped_name_is_answered_with_what_was_meant(word, known, meant):
+    assert nearest(word, known) == f"; did you mean '{meant}'?"
+
+
+def test_several_names_may_have_been_meant_and_sometimes_none():
+    assert nearest("holdem", CATALOGUE) == "; did you mean 'limit_holdem', 'nolimit_holdem' or 'flop_holdem'?"
+    assert nearest("zzzz", CATALOGUE) == ""
+    assert nearest("", CATALOGUE) == "" and nearest("|", ["Q|", "K|"]) in (
+        "; did you mean 'Q|'?",
+        "; did you mean 'K|'?",
+    )
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, 2.0, math.nan, math.inf, True, "3", None, 11])
+def test_what_is_not_a_whole_number_in_range_is_refused(value):
+    with pytest.raises(errors.InvalidParameter, match=r"n=.* is not valid; give a whole number from 1 to 10"):
+        require_whole("n", value, low=1, high=10)
+    require_whole("n", 10, low=1, high=10)
+    require_whole("n", np.int64(3))
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, -math.inf, 5.5])
+def test_what_is_not_a_number_in_range_is_refused(value):
+    with pytest.raises(errors.InvalidParameter, match="give a number above 0, at most 5"):
+        require_number("x", value, above=0, at_most=5)
+    require_number("x", 5, above=0, at_most=5)
+
+
+def test_seeds_have_64_bits():
+    for seed in (-1, 2**64, 0.5):
+        with pytest.raises(errors.InvalidParameter, match="seed="):
+            require_seed(seed)
+    for seed in (0, 2**64 - 1):
+        require_seed(seed)
+
+
+def test_every_error_is_an_equipoise_error_with_a_plain_sentence():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, EquipoiseError)]
+    assert len(kinds) > 10
+    for kind in kinds:
+        assert str(kind("what is wrong; what to do")) == "what is wrong; what to do" and kind.__doc__
+    assert issubclass(errors.UnknownInfoset, KeyError)
