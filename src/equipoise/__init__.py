@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from equipoise.errors import EquipoiseError
     from equipoise.evaluation import exact_match, exploitability, nash_conv, play_match, value
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
+    from equipoise.games.spots import spot
     from equipoise.policies import Policy
     from equipoise.solving import Solution, load_policy, resume, solve
 
@@ -32,6 +33,7 @@ _HOMES = {
     "play_match": "equipoise.evaluation",
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
+    "spot": "equipoise.games.spots",
     "value": "equipoise.evaluation",
 }
 
@@ -53,6 +55,7 @@ __all__ = [
     "play_match",
     "resume",
     "solve",
+    "spot",
     "value",
 ]
 

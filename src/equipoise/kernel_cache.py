@@ -12,6 +12,7 @@ A marker in it says who made it: nothing is ever removed from a folder without o
 
 import functools
 import hashlib
+import inspect
 import os
 import pickle
 import tempfile
@@ -28,6 +29,7 @@ from numba.core import sigutils
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
 from numba.core.serialize import dumps
 from numba.core.types import BaseNamedTuple, ExternalFunction, Type
 
@@ -159,12 +161,19 @@ def _meaning(value: Any, where: str, seen: set[int]) -> Iterator[str]:
         yield f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
     elif isinstance(value, ExternalFunction):
         yield f"{value.symbol} {value.sig}"
+    elif isinstance(value, _Intrinsic):  # its meaning is what its file lets the compiler write
+        yield f"{value._name} {_file_hash(inspect.getfile(value._defn))}"
     elif isinstance(value, types.ModuleType) and not value.__name__.startswith("equipoise"):
         yield value.__name__
     elif isinstance(value, types.BuiltinFunctionType | types.FunctionType | np.ufunc | Type | np.dtype):
         yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     else:
         raise TypeError(f"{where} is a {type(value).__name__}: it cannot be part of a kernel that is kept on disk")
+
+
+@functools.cache
+def _file_hash(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _type_text(argument: Any) -> str:

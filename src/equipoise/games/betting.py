@@ -25,12 +25,12 @@ class PotSizes:
     fractions: tuple[Fraction, ...]
     all_in: bool
 
-    def totals(self, highest: int, smallest: int, stack: int) -> list[int]:
+    def totals(self, highest: int, smallest: int, stack: int, dead: int = 0) -> list[int]:
         """Return the totals after each raise of a bet that stands at ``highest``, from ``smallest`` up to all-in.
 
         What falls short of the smallest legal raise, or beyond the stack, becomes that raise or all-in.
         """
-        pot = 2 * highest
+        pot = dead + 2 * highest
         wished = [highest + (2 * fraction * pot + 1) // 2 for fraction in self.fractions]  # rounded half up
         return sorted({min(max(total, smallest), stack) for total in wished} | ({stack} if self.all_in else set()))
 
@@ -40,24 +40,31 @@ class BettingRound:
     """One round: who opens it, how many bets and raises it may hold, and their size: one number in a limit game.
 
     Without a ``bet_size`` the round is no-limit: by fractions of the pot, or any whole number where there are none.
+    ``raise_sizes`` are those of a raise, where they are not those of a bet.
     """
 
     first_player: int = 0
     max_raises: int | None = None
     bet_size: int | None = None
     pot_sizes: PotSizes | None = None
+    raise_sizes: PotSizes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BettingRules:
-    """Antes or blinds, the stacks they come out of, and the rounds. A game is no-limit where bets have no size."""
+    """Antes or blinds, the stacks they come out of, and the rounds. A game is no-limit where bets have no size.
+
+    A hand that begins in the middle has ``dead`` chips in the pot from before: part of the pot, and of nobody's stack
+    or bets.
+    """
 
     blinds: tuple[int, int]
     rounds: tuple[BettingRound, ...]
     stack: int | None = None
+    dead: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.blinds) < 0 or max(self.blinds) < 1:
+        if min(self.blinds) < 0 or max(self.blinds) + self.dead < 1:
             raise EquipoiseError(f"blinds {self.blinds} must not be negative, and one must be at least 1 chip")
         if self.stack is not None and self.stack < max(self.blinds):
             raise EquipoiseError(f"a stack of {self.stack} chips is less than the blind or ante of {max(self.blinds)}")
@@ -67,6 +74,11 @@ class BettingRules:
         if self.stack is None and any(betting.bet_size is None for betting in self.rounds):
             raise EquipoiseError("a no-limit game needs a stack: give stack=N")
 
+    @property
+    def smallest_bet(self) -> int:
+        """Return the least that a no-limit bet may be."""
+        return max(1, *self.blinds)
+
     def start(self) -> "BettingState":
         """Return the state before the first action."""
         return BettingState(
@@ -75,7 +87,7 @@ class BettingRules:
             spent=self.blinds,
             actions_in_round=0,
             raises_in_round=0,
-            min_raise=max(self.blinds),
+            min_raise=self.smallest_bet,
             folded=-1,
             finished=False,
             text="",
@@ -132,8 +144,9 @@ def raise_choices(rules: BettingRules, state: BettingState) -> Sequence[int]:
         return []
     # A raise adds at least as much as the last one did; an all-in for less is always allowed.
     smallest = min(highest + state.min_raise, rules.stack)
-    if betting.pot_sizes is not None:
-        return betting.pot_sizes.totals(highest, smallest, rules.stack)
+    sizes = betting.raise_sizes if betting.raise_sizes is not None and state.to_call() > 0 else betting.pot_sizes
+    if sizes is not None:
+        return sizes.totals(highest, smallest, rules.stack, rules.dead)
     return range(smallest, rules.stack + 1)
 
 
@@ -160,7 +173,7 @@ def apply_action(rules: BettingRules, state: BettingState, action: int) -> Betti
             spent=spent,
             actions_in_round=0,
             raises_in_round=0,
-            min_raise=max(rules.blinds),
+            min_raise=rules.smallest_bet,
             text=text + "/",
         )
     total = raise_choices(rules, state)[action - RAISE]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError, nearest
-from equipoise.games import bluff, goofspiel, poker
+from equipoise.games import bluff, goofspiel, poker, spots
 from equipoise.games.game import Game
 
 
@@ -170,6 +170,8 @@ CATALOGUE: dict[str, Entry] = {
 }
 
 ADAPTERS = {
+    "spot(board=...,pot=...,stack=...,first=...,second=...,bets=...)": "no-limit hold'em from a flop, turn or river on",
+    "spot:PATH": "a spot from a file of lines such as 'board Td9d6h', 'pot 200', 'first 66+,A8s+'",
     "open_spiel:NAME(...)": "any two-player zero-sum game of OpenSpiel (needs the extra 'spiel')",
     "efg:PATH": "a Gambit .efg file",
     "python:PATH": "a Python file that defines one subclass of equipoise.Game",
@@ -190,14 +192,18 @@ def load_game(text: str) -> Game:
         return load_efg(rest)
     if rest and scheme == "python":
         return _load_python_file(rest)
+    if rest and scheme == "spot":
+        return spots.load_spot_file(rest)
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?", text)
     if match is None:
         raise EquipoiseError(
             f"'{text}' is not a game: write NAME or NAME(parameter=value,...), as in nl_leduc(stack=5)"
         )
     name, arguments = match[1], match[2] or ""
+    if name == "spot":
+        return spots.load_spot_text(arguments)
     if name not in CATALOGUE:
-        hint = nearest(name, CATALOGUE)
+        hint = nearest(name, (*CATALOGUE, "spot"))
         raise EquipoiseError(f"unknown game '{name}'{hint or '; `equipoise games` lists them'}")
     return _make(CATALOGUE[name], arguments)
 

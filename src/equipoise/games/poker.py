@@ -64,7 +64,8 @@ def best_five_cards(deck: Deck, hand: Cards, board: Cards) -> int:
 
 
 @cache
-def _sets_of_cards(cards: int, count: int) -> tuple[Cards, ...]:
+def sets_of_cards(cards: int, count: int) -> tuple[Cards, ...]:
+    """Return all sets of ``count`` of the cards 0, 1, ..., in lexicographic order."""
     return tuple(itertools.combinations(range(cards), count))
 
 
@@ -88,17 +89,17 @@ class PokerGame(Game):
     @cached_property
     def hands(self) -> tuple[Cards, ...]:
         """Return every private hand."""
-        return _sets_of_cards(self.deck.size, self.hole_cards)
+        return sets_of_cards(self.deck.size, self.hole_cards)
 
     def deals(self, betting_round: int) -> tuple[Cards, ...]:
         """Return every set of cards that may be dealt to the board before a round."""
-        return _sets_of_cards(self.deck.size, self.board_cards[betting_round])
+        return sets_of_cards(self.deck.size, self.board_cards[betting_round])
 
     def boards(self, betting_round: int) -> tuple[Cards, ...]:
         """Return every board that may lie open in a round, for games in which all of it is dealt at once."""
         dealt = [count for count in self.board_cards[: betting_round + 1] if count > 0]
         assert len(dealt) <= 1, "boards of several deals are ordered"
-        return _sets_of_cards(self.deck.size, sum(dealt))
+        return sets_of_cards(self.deck.size, sum(dealt))
 
     def board_size(self, betting_round: int) -> int:
         """Return how many board cards are open in a round."""
