@@ -4,13 +4,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 from equipoise.errors import EquipoiseError
+from equipoise.files import is_standard_output
 
 if TYPE_CHECKING:
     from equipoise.policies.holdem_policy import HoldemPolicy
@@ -308,9 +309,10 @@ def match(
             on_hand=on_hand,
         )
     played = load_game(result.game)
-    if json:
-        return _print_json(result.to_json(played))
-    return print_match(result, unit=played.chip_unit(), big_blind=big_blind_of(played))
+    with _apart_from(log, phh):
+        if json:
+            return _print_json(result.to_json(played))
+        return print_match(result, unit=played.chip_unit(), big_blind=big_blind_of(played))
 
 
 def _entrant(text: str) -> Any:
@@ -438,7 +440,7 @@ def export(
     /,
     *,
     to: Annotated[Literal["json", "csv", "open_spiel", "efg"], Parameter(help="The format; efg writes the game.")],
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write.")],
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write; - is standard output.")],
     board: Annotated[
         str | None, Parameter(help="Hold'em: the part beside this board, such as 2c7d9s; else that before the flop.")
     ] = None,
@@ -566,9 +568,15 @@ def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:
 
 
 def _say_written(output: Path, as_json: bool, more: dict[str, Any]) -> None:
-    if as_json:
-        return _print_json({**more, "output": str(output)})
-    return print(f"wrote {output}")
+    with _apart_from(output):
+        if as_json:
+            return _print_json({**more, "output": str(output)})
+        return print(f"wrote {'to standard output' if is_standard_output(output) else output}")
+
+
+def _apart_from(*outputs: Path | None) -> AbstractContextManager[Any]:
+    """Print to standard error while standard output is one of the outputs."""
+    return redirect_stdout(sys.stderr) if any(map(is_standard_output, outputs)) else nullcontext()
 
 
 def _print_json(content: dict[str, Any]) -> None:
@@ -583,10 +591,19 @@ def _warn(text: str) -> None:
     _note(f"equipoise: {text}")
 
 
+_OUTPUTS = ("-o", "--output", "--log", "--phh", "--page")
+
+
+def _read_hyphens(arguments: list[str]) -> list[str]:
+    """Return arguments with standard output's other name in place of a hyphen that would be read as an option."""
+    before = ["", *arguments]
+    return ["/dev/fd/1" if (a, b in _OUTPUTS) == ("-", True) else a for a, b in zip(arguments, before, strict=False)]
+
+
 def main() -> None:
     """Run the command line; mistakes end with one line on standard error and exit code 2."""
     try:
-        app(sys.argv[1:], exit_on_error=False, print_error=False)
+        app(_read_hyphens(sys.argv[1:]), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         error.verbose = False
         _warn(" ".join(str(error).split()) + " (see --help)")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.files import cache_home, write_atomically
+from equipoise.errors import EquipoiseError
+from equipoise.files import cache_home, make_folder, write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -41,9 +42,9 @@ def cached(name: str, key: object, make: Callable[[], Arrays], on_complaint: Cal
             on_complaint(f"{file} is damaged ({error}); its tables are made again")
     made = make()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         with write_atomically(file) as target:
             np.savez(target, **made)  # type: ignore[arg-type]
-    except OSError as error:
+    except EquipoiseError as error:
         on_complaint(f"the tables cannot be kept for the next run: {error}")
     return made

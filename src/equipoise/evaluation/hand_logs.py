@@ -10,7 +10,7 @@ from pathlib import Path
 
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation.hands import Hand
-from equipoise.files import write_atomically
+from equipoise.files import same_output, write_atomically
 from equipoise.games.hand_histories import PlayedHand, acpc_line, phh_table
 from equipoise.games.poker import PokerState
 
@@ -38,6 +38,8 @@ def writing_hands(
     players: tuple[str, str], *, log: Path | None = None, phh: Path | None = None
 ) -> Iterator[OnHand | None]:
     """Give a function that writes a hand wherever it is wanted, or None where it is not wanted at all."""
+    if log is not None and phh is not None and same_output(log, phh):
+        raise EquipoiseError("the log and the PHH hand histories cannot go to the same file: give two")
     with ExitStack() as open_files:
         writers: list[OnHand] = []
         if log is not None:

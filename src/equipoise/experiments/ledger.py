@@ -13,7 +13,7 @@ from equipoise.errors import EquipoiseError, nearest
 from equipoise.experiments.claim import Claim, Figure, verdict
 from equipoise.experiments.claims import CLAIMS
 from equipoise.experiments.sweep import History
-from equipoise.files import write_text
+from equipoise.files import make_folder, write_text
 from equipoise.views.plot import plot_sweep
 
 KEPT_POINTS = 25  # a history is thinned to this many points in the data file
@@ -31,7 +31,7 @@ def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str
     """Run a claim's sweep (what is missing of it) and return the outcome, which is also written as JSON and figures."""
     claim = find_claim(claim_id)
     sweep = claim.quick if quick else claim.full
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     started = time.monotonic()
     results = sweep.run(folder, report)
     missing = [label for label, histories in results.items() if any(not history for history in histories)]

@@ -8,7 +8,6 @@ Gambit's labels are printable ASCII without spaces at the ends or twice in a row
 written as ``\u{XX}`` and read back from it, so that Gambit opens what we write and we lose nothing.
 """
 
-import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -19,9 +18,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
-from typing import TextIO
+from typing import IO
 
 from equipoise.errors import EquipoiseError
+from equipoise.files import write_atomically
 from equipoise.games.game import CHANCE, TERMINAL, Game, State
 
 Payoffs = tuple[Fraction, Fraction]
@@ -346,21 +346,11 @@ def write_efg(game: Game, path: str | Path) -> None:
 
     Infosets are named by their keys; a key that is empty is read back as the infoset's number.
     """
-    draft = Path(f"{path}.{os.getpid()}.tmp")  # beside the target, so that the rename stays on one disk
-    try:
-        with draft.open("w", encoding="ascii", newline="\n") as file:
-            _write_nodes(game, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except OSError as error:
-        raise EquipoiseError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        with suppress(OSError):  # it is there only if something went wrong
-            draft.unlink()
+    with write_atomically(path, "w", encoding="ascii", newline="\n") as file:
+        _write_nodes(game, file)
 
 
-def _write_nodes(game: Game, file: TextIO) -> None:
+def _write_nodes(game: Game, file: IO[str]) -> None:
     file.write(f'EFG 2 R {_quote(game.name)} {{ "P0" "P1" }}\n""\n\n')
     infosets: tuple[dict[str, tuple[int, str]], ...] = ({}, {})  # by player and key: number of actions, definition
     outcomes: dict[str, int] = {}

@@ -24,7 +24,7 @@ def write_json(policy: Policy, path: str | Path) -> None:
 
 def write_csv(policy: Policy, path: str | Path) -> None:
     """Write one row per action: player, infoset, action, probability."""
-    with write_atomically(path, "w") as file:
+    with write_atomically(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["player", "infoset", "action", "probability"])
         for index, key in enumerate(policy.keys):

@@ -446,9 +446,9 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, game: Game, 
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(EquipoiseError, match="cannot be written"):
+    with pytest.raises(EquipoiseError, match="cannot write"):
         write_efg(kuhn_poker(), tmp_path / "nowhere" / "kuhn.efg")
-    with pytest.raises(EquipoiseError, match="cannot be written"):
+    with pytest.raises(EquipoiseError, match="cannot write"):
         write_efg(kuhn_poker(), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
