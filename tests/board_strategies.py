@@ -35,6 +35,9 @@ class RandomStrategy:
     def probabilities_at(self, asked):
         return self._table.probabilities_at(asked)
 
+    def reached_at(self, asked):
+        return self._table.reached_at(asked)
+
     @cached_property
     def _table(self):
         """Return the strategy as a table, which can be asked for any infoset."""

@@ -366,7 +366,9 @@ def show(
         indices = [index for index in range(len(policy)) if player is None or policy.players[index] == player]
     if json:
         shown = {policy.keys[index]: policy.action_probabilities(policy.keys[index]) for index in indices[:limit]}
-        return _print_json({"game": policy.game, **policy.origin, "infosets": shown, "of": len(indices)})
+        never = [key for key, found in shown.items() if not found.reached]
+        listed = {"infosets": shown, "never_reached": never, "of": len(indices)}
+        return _print_json({"game": policy.game, **policy.origin, **listed})
     from equipoise.views.tables import print_policy
 
     print_policy(policy, indices[:limit])
@@ -379,28 +381,34 @@ def _show_holdem(
     policy: "HoldemPolicy", infoset: str | None, line: str, board: str, output: Path | None, as_json: bool
 ) -> None:
     """Show one infoset, or a betting line as grids."""
+    from equipoise.policies.policy import NEVER_REACHED
     from equipoise.views.grids import draw_grid, print_grids
     from equipoise.views.tables import print_rows
 
     if infoset is not None:
         probabilities = policy.action_probabilities(infoset)
         if as_json:
-            return _print_json({"game": policy.game, **policy.origin, "infosets": {infoset: probabilities}, "of": 1})
-        rows = [(infoset if not n else "", name, f"{p:.4f}") for n, (name, p) in enumerate(probabilities.items())]
-        return print_rows(rows, columns=("infoset", "action", "probability"))
+            never = [] if probabilities.reached else [infoset]
+            shown_one = {"infosets": {infoset: probabilities}, "never_reached": never, "of": 1}
+            return _print_json({"game": policy.game, **policy.origin, **shown_one})
+        note = "" if probabilities.reached else f"({NEVER_REACHED})"
+        rows = [(infoset if not n else "", name, f"{p:.4f}", note) for n, (name, p) in enumerate(probabilities.items())]
+        return print_rows(rows, columns=("infoset", "action", "probability", ""))
     shown = policy.line(line, board)
     if output is not None:
         draw_grid(shown, output)
         return _say_written(output, as_json, {"game": policy.game, "line": line, "board": board})
     if as_json:
-        grid, names = shown.grid(), shown.cell_names()
+        grid, unreached, names = shown.grid(), shown.unreached(), shown.cell_names()
         cells = {
             names[row][column]: dict(zip(shown.actions, grid[row, column].tolist(), strict=True))
             for row in range(len(names))
             for column in range(len(names))
             if grid[row, column, 0] == grid[row, column, 0]  # not NaN: the board leaves a hand there
         }
-        return _print_json({"game": policy.game, **policy.origin, "line": line, "board": board, "hands": cells})
+        never = [names[row][column] for row, column in zip(*unreached.nonzero(), strict=True)]
+        listed = {"line": line, "board": board, "hands": cells, "never_reached": never}
+        return _print_json({"game": policy.game, **policy.origin, **listed})
     return print_grids(shown)
 
 

@@ -400,7 +400,7 @@ def _policy_of(solver: Solver, origin: Mapping[str, Any]) -> Policy | HoldemPoli
         return LargePolicy(rules=form.game, strategy=strategy, origin=origin)
     if isinstance(form, LargeForm):
         raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
-    return policy_from_strategies(form, strategy, origin)
+    return policy_from_strategies(form, strategy, origin, solver.reached())
 
 
 def load_policy(path: str | Path) -> Policy | HoldemPolicy:

@@ -10,11 +10,15 @@ from equipoise.policies.policy import Policy
 
 
 def write_json(policy: Policy, path: str | Path) -> None:
-    """Write ``{"game": ..., "origin": ..., "infosets": {key: {"player": p, "actions": {name: probability}}}}``."""
+    """Write ``{"game": ..., "origin": ..., "infosets": {key: {"player": p, "actions": {name: probability}}}}``.
+
+    Infosets that the average never reached have ``"reached": false``, too: uniform play fills the gap.
+    """
     infosets = {
         key: {
             "player": int(policy.players[index]),
             "actions": dict(zip(policy.action_names[index], policy.probabilities_at(index).tolist(), strict=True)),
+            **({} if policy.is_reached(index) else {"reached": False}),
         }
         for index, key in enumerate(policy.keys)
     }
@@ -23,13 +27,14 @@ def write_json(policy: Policy, path: str | Path) -> None:
 
 
 def write_csv(policy: Policy, path: str | Path) -> None:
-    """Write one row per action: player, infoset, action, probability."""
+    """Write one row per action: player, infoset, action, probability, and 0 where the average never reached it."""
     with write_atomically(path, "w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["player", "infoset", "action", "probability"])
+        writer.writerow(["player", "infoset", "action", "probability", "reached"])
         for index, key in enumerate(policy.keys):
             for name, probability in zip(policy.action_names[index], policy.probabilities_at(index), strict=True):
-                writer.writerow([policy.players[index], key, name, repr(float(probability))])
+                reached = int(policy.is_reached(index))
+                writer.writerow([policy.players[index], key, name, repr(float(probability)), reached])
 
 
 def write_open_spiel(policy: Policy, path: str | Path) -> None:

@@ -18,9 +18,9 @@ from equipoise.games.betting import BettingState
 from equipoise.games.notation import ordered_board, read_betting, read_cards, read_infoset
 from equipoise.games.poker import Cards, PokerGame
 from equipoise.games.sizes import num_infosets
-from equipoise.policies.policy import Policy, came_from
+from equipoise.policies.policy import ActionProbabilities, Policy, came_from
 from equipoise.trees.betting_tree import BettingTree, betting_tree
-from equipoise.trees.situations import Situations, SituationStrategy
+from equipoise.trees.situations import Bool, Situations, SituationStrategy
 from equipoise.trees.treeplex import Float
 
 MOST_LISTED = 5_000_000  # infosets of a part that becomes a policy: each has a key
@@ -46,7 +46,7 @@ class HoldemPolicy:
     def _tree(self) -> BettingTree:
         return betting_tree(self.poker)
 
-    def __getitem__(self, infoset_key: str) -> dict[str, float]:
+    def __getitem__(self, infoset_key: str) -> ActionProbabilities:
         return self.action_probabilities(infoset_key)
 
     def __contains__(self, key: object) -> bool:
@@ -64,18 +64,18 @@ class HoldemPolicy:
             "the play on a board"
         )
 
-    def items(self) -> Iterator[tuple[str, dict[str, float]]]:
+    def items(self) -> Iterator[tuple[str, ActionProbabilities]]:
         """Refuse, as iteration does: there are too many infosets."""
         return ((key, self[key]) for key in self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.game}{came_from(self.origin)}>"
 
-    def action_probabilities(self, infoset_key: str) -> dict[str, float]:
-        """Return the probability of each action at an infoset."""
+    def action_probabilities(self, infoset_key: str) -> ActionProbabilities:
+        """Return the probability of each action at an infoset; its ``reached`` tells gaps in the average."""
         infoset = read_infoset(self.poker, infoset_key)
-        names, numbers = self._at(infoset.betting, infoset.board, [infoset.hand])
-        return dict(zip(names, numbers[0].tolist(), strict=True))
+        names, numbers, reached = self._at(infoset.betting, infoset.board, [infoset.hand])
+        return ActionProbabilities(names, numbers[0], reached=bool(reached[0]))
 
     def save(self, path: str | Path) -> None:
         """Refuse: what is saved of hold'em is its run."""
@@ -88,15 +88,16 @@ class HoldemPolicy:
         """Refuse: OpenSpiel would list all infosets."""
         raise TooLarge(f"{self.game} has too many infosets for an OpenSpiel TabularPolicy")
 
-    def _at(self, betting: BettingState, board: Cards, hands: Sequence[Cards]) -> tuple[tuple[str, ...], Float]:
-        """Return the action names at a public state, and the probabilities [hands, actions]."""
+    def _at(self, betting: BettingState, board: Cards, hands: Sequence[Cards]) -> tuple[tuple[str, ...], Float, Bool]:
+        """Return the action names at a public state, probabilities [hands, actions], and which hands are reached."""
         tree = self._tree
         node, hole = tree.node_of_text[betting.text], self.poker.hole_cards
         cards = np.zeros((len(hands), hole + sum(self.poker.board_cards)), np.int8)
         cards[:, :hole] = hands
         cards[:, hole : hole + len(board)] = board
-        found = self.strategy.probabilities_at(Situations(np.full(len(hands), node), cards))
-        return tree.action_names(node), found[:, tree.legal[node]]
+        asked = Situations(np.full(len(hands), node), cards)
+        found = self.strategy.probabilities_at(asked)
+        return tree.action_names(node), found[:, tree.legal[node]], self.strategy.reached_at(asked)
 
     def line(self, text: str, board: str = "") -> "Line":
         """Return what is played at a betting line, as in ``crc/r`` (with a board) or ``cr``, by starting hands."""
@@ -112,8 +113,16 @@ class HoldemPolicy:
 
     def _line(self, betting: BettingState, board: Cards) -> "Line":
         hands = [hand for hand in self.poker.hands if not set(hand) & set(board)]
-        names, numbers = self._at(betting, board, hands)
-        return Line(game=self.poker, betting=betting, board=board, hands=hands, actions=names, probabilities=numbers)
+        names, numbers, reached = self._at(betting, board, hands)
+        return Line(
+            game=self.poker,
+            betting=betting,
+            board=board,
+            hands=hands,
+            actions=names,
+            probabilities=numbers,
+            reached=reached,
+        )
 
     def listed(self, board: str = "") -> Policy:
         """Return the part before the board, or the part beside one board, as a policy with all its infosets."""
@@ -135,12 +144,14 @@ class HoldemPolicy:
         players: list[int] = []
         names: list[tuple[str, ...]] = []
         probabilities: list[Float] = []
+        reached: list[Bool] = []
         for state in states:
             line = self._line(state, cards)
             keys += [game.infoset_text(hand, line.board, state.text) for hand in line.hands]
             players += [state.player] * len(line.hands)
             names += [line.actions] * len(line.hands)
             probabilities.append(line.probabilities.ravel())
+            reached.append(line.reached)
         return Policy(
             game=game.name,
             keys=keys,
@@ -149,6 +160,7 @@ class HoldemPolicy:
             first_action=np.concatenate([[0], np.cumsum([len(actions) for actions in names])]),
             probabilities=np.concatenate(probabilities),
             origin=self.origin,
+            reached=np.concatenate(reached),
         )
 
 
@@ -175,6 +187,7 @@ class Line:
     hands: Sequence[Cards]
     actions: tuple[str, ...]
     probabilities: Float  # [hands, actions]
+    reached: Bool  # [hands] false where the average has no weight, and uniform play fills the gap
 
     def title(self) -> str:
         """Return the public state in words."""
@@ -185,17 +198,28 @@ class Line:
     def grid(self) -> Float:
         """Return [rank, rank, action]: means over the hands of each cell; suited above the diagonal, aces first.
 
-        Cells without a hand (the board has the cards) are NaN.
+        Hands that the average never reached do not count in a cell that has others. Cells without a hand (the board has
+        the cards) are NaN.
         """
+        # Once over the hands that were reached, once over all for the cells that have none of these.
+        means = self._cell_means(self.reached)
+        return np.where(self.unreached()[:, :, None], self._cell_means(np.ones_like(self.reached)), means)
+
+    def unreached(self) -> Bool:
+        """Return [rank, rank]: cells with hands, none of which the average reached."""
+        some, reached = (self._cell_means(which)[:, :, 0] for which in (np.ones_like(self.reached), self.reached))
+        return np.isnan(reached) & ~np.isnan(some)
+
+    def _cell_means(self, which: Bool) -> Float:
         deck = self.game.deck
         ranks = len(deck.ranks)
         totals, counts = np.zeros((ranks, ranks, len(self.actions))), np.zeros((ranks, ranks, 1))
-        for (low, high), numbers in zip(self.hands, self.probabilities, strict=True):
+        for (low, high), numbers, counted in zip(self.hands, self.probabilities, which, strict=True):
             first, second = ranks - 1 - deck.rank(high), ranks - 1 - deck.rank(low)
             suited = low % len(deck.suits) == high % len(deck.suits)
             cell = (first, second) if suited else (second, first)
-            totals[cell] += numbers
-            counts[cell] += 1
+            totals[cell] += numbers * counted
+            counts[cell] += counted
         with np.errstate(invalid="ignore"):
             means: Float = totals / counts
         return means

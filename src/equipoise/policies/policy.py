@@ -6,17 +6,20 @@ File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` withou
 - ``keys``: all infoset keys, UTF-8, joined by NUL; ``players``: int8 per infoset;
 - ``action_names``: the distinct lists of action names, as UTF-8 JSON; ``action_list``: int32 per infoset, which list;
 - ``first_action``: int64 per infoset and one more; ``probabilities``: float64, infoset i has
-  ``probabilities[first_action[i]:first_action[i + 1]]``.
+  ``probabilities[first_action[i]:first_action[i + 1]]``;
+- ``reached``: bool per infoset: whether the average strategy has any weight there. Where it has none, the probabilities
+  are uniform for want of anything else. Policies without the array (networks, older files) do not say.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.errors import EquipoiseError, NotFound, UnknownInfoset, nearest
 from equipoise.files import write_atomically
@@ -25,6 +28,18 @@ from equipoise.trees.treeplex import Float, Int64
 
 FORMAT = "equipoise-policy"
 VERSION = 1
+NEVER_REACHED = "never reached in the average; uniform"
+
+
+class ActionProbabilities(dict[str, float]):
+    """The probability of each action at an infoset; ``reached`` is false where uniform play fills a gap."""
+
+    def __init__(self, actions: Iterable[str], probabilities: Float, *, reached: bool) -> None:
+        super().__init__(zip(actions, probabilities.tolist(), strict=True))
+        self.reached = reached
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.reached else f"{super().__repr__()}  # {NEVER_REACHED}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -38,6 +53,7 @@ class Policy:
     first_action: Int64
     probabilities: Float
     origin: Mapping[str, Any] = field(default_factory=dict)  # algorithm, iterations, seed, exploitability, ...
+    reached: npt.NDArray[np.bool_] | None = None  # per infoset: whether the average has weight there; None: not known
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -52,23 +68,28 @@ class Policy:
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys)
 
-    def __getitem__(self, infoset_key: str) -> dict[str, float]:
+    def __getitem__(self, infoset_key: str) -> ActionProbabilities:
         return self.action_probabilities(infoset_key)
 
-    def items(self) -> Iterator[tuple[str, dict[str, float]]]:
+    def items(self) -> Iterator[tuple[str, ActionProbabilities]]:
         """Return each infoset's key with the probability of each of its actions."""
         return ((key, self[key]) for key in self.keys)
 
     def __repr__(self) -> str:
         return f"<Policy of {self.game}, {len(self):,} infosets{came_from(self.origin)}>"
 
-    def action_probabilities(self, infoset_key: str) -> dict[str, float]:
-        """Return the probability of each action at an infoset."""
+    def action_probabilities(self, infoset_key: str) -> ActionProbabilities:
+        """Return the probability of each action at an infoset; its ``reached`` tells gaps in the average."""
         index = self._index.get(infoset_key)
         if index is None:
             hint = nearest(infoset_key, self.keys) if len(self.keys) <= 20_000 else ""
             raise UnknownInfoset(f"{self.game} has no infoset '{infoset_key}'{hint}")
-        return dict(zip(self.action_names[index], self.probabilities_at(index).tolist(), strict=True))
+        reached = self.is_reached(index)
+        return ActionProbabilities(self.action_names[index], self.probabilities_at(index), reached=reached)
+
+    def is_reached(self, index: int) -> bool:
+        """Return whether the average has weight at the infoset with a number; true where nothing is known of it."""
+        return self.reached is None or bool(self.reached[index])
 
     def probabilities_at(self, index: int) -> Float:
         """Return the probabilities at the infoset with a number."""
@@ -88,6 +109,8 @@ class Policy:
             "first_action": np.asarray(self.first_action, np.int64),
             "probabilities": self.probabilities,
         }
+        if self.reached is not None:
+            arrays["reached"] = self.reached
         with write_atomically(path) as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
@@ -128,6 +151,7 @@ def read_policy(path: str | Path) -> Policy:
                 first_action=arrays["first_action"],
                 probabilities=arrays["probabilities"],
                 origin=header["origin"],
+                reached=arrays["reached"].astype(np.bool_) if "reached" in arrays.files else None,
             )
     except FileNotFoundError:
         raise NotFound(f"{path}: there is no such file or run") from None
@@ -137,15 +161,19 @@ def read_policy(path: str | Path) -> Policy:
         raise EquipoiseError(f"{path} is damaged or not a policy file ({error})") from None
     counts = [len(names) for names in policy.action_names]
     parts_fit = len(policy.keys) == len(policy.players) == len(counts) == len(policy.first_action) - 1
+    parts_fit &= policy.reached is None or policy.reached.shape == (len(counts),)
     if not parts_fit or np.diff(policy.first_action).tolist() != counts or sum(counts) != len(policy.probabilities):
         raise EquipoiseError(f"{path} is damaged: its parts do not fit each other")
     return policy
 
 
 def policy_from_strategies(
-    form: SequenceForm, strategies: tuple[Float, Float], origin: Mapping[str, Any] | None = None
+    form: SequenceForm,
+    strategies: tuple[Float, Float],
+    origin: Mapping[str, Any] | None = None,
+    reached: npt.NDArray[np.bool_] | None = None,
 ) -> Policy:
-    """Return the policy of a pair of strategies on a compiled game."""
+    """Return the policy of a pair of strategies on a compiled game; ``reached`` by infoset, player 0's first."""
     keys: list[str] = []
     players: list[int] = []
     names: list[tuple[str, ...]] = []
@@ -165,6 +193,7 @@ def policy_from_strategies(
         first_action=np.concatenate([[0], np.cumsum(np.concatenate(counts))]),
         probabilities=np.concatenate(probabilities),
         origin=origin or {},
+        reached=reached,
     )
 
 

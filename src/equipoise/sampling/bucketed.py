@@ -24,7 +24,7 @@ from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.tree import BATCH_BYTES, FIRST, TABLE_BYTES, WIDTH, SampledGame, from_betting_tree
 from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, entries_before, has_board_form
-from equipoise.trees.situations import Situations, normalised_rows
+from equipoise.trees.situations import Bool, Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int32, Int64
 
 MOST_ENTRIES = 2**31 - 1  # of a table: places are 32-bit numbers
@@ -110,6 +110,13 @@ class BucketSums:
 
     def probabilities_at(self, asked: Situations) -> Float:
         """Return the probabilities of actions at some infosets, by column."""
+        return normalised_rows(self._sums_at(asked), self.tree.legal[asked.node])
+
+    def reached_at(self, asked: Situations) -> Bool:
+        """Return where the sums have any weight."""
+        return has_weight(self._sums_at(asked))
+
+    def _sums_at(self, asked: Situations) -> Float:
         nodes, node = self.tree.nodes, asked.node
         bucket = np.empty(len(node), np.int64)
         _write_buckets(self._tables, asked.cards.astype(np.int32), nodes.round[node].astype(np.int64), bucket)
@@ -119,7 +126,7 @@ class BucketSums:
         for action in range(int(actions.max(initial=0))):
             has = np.flatnonzero(actions > action)
             out[has, nodes.column[first_child[has] + action]] = self._sums[place[has] + action]
-        return normalised_rows(out, self.tree.legal[node])
+        return out
 
 
 class BucketStrategy(BucketSums):

@@ -273,6 +273,9 @@ class BoardCFR:
         """Return the average strategy: the one that converges to equilibrium."""
         return TableStrategy(self.form, self.start_strategy_sum, self.strategy_sum)
 
+    def reached(self) -> None:
+        """Return nothing: the average strategy itself says where it has any weight."""
+
     AVERAGE = ("start_strategy_sum", "strategy_sum", "strategy_scale")  # the arrays of a state that make a policy
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from equipoise.compiled import inlined, uncounted
 from equipoise.trees.board_form import Betting, BoardForm, Pairs, entries_before
 from equipoise.trees.board_places import BoardPlaces, board_places
-from equipoise.trees.situations import Situations, normalised_rows
+from equipoise.trees.situations import Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
 Storage = Literal["float64", "float32", "int16"]
@@ -151,6 +151,13 @@ class TableStrategy:
 
     def probabilities_at(self, asked: Situations) -> Float:
         """Return the probabilities of actions at some infosets, by column."""
+        return normalised_rows(self._sums_at(asked), self._places.tree.legal[asked.node])
+
+    def reached_at(self, asked: Situations) -> npt.NDArray[np.bool_]:
+        """Return where the sums have any weight."""
+        return has_weight(self._sums_at(asked))
+
+    def _sums_at(self, asked: Situations) -> Float:
         places, form = self._places, self.form
         nodes, out = places.tree.nodes, np.zeros((len(asked.node), places.tree.num_columns))
         for betting_round in range(2):
@@ -170,4 +177,4 @@ class TableStrategy:
                 if table.scale.size > 0:
                     numbers *= np.abs(numbers) * table.scale[board[has] * entries + entry]
                 out[some[has], nodes.column[child]] = numbers
-        return normalised_rows(out, places.tree.legal[asked.node])
+        return out

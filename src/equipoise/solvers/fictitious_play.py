@@ -5,9 +5,11 @@ plans, average += (best response - average) / (t + 1), which is what mixing by r
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, normalised, write_plan
 
 Pair = tuple[Float, Float]
@@ -40,6 +42,11 @@ class FictitiousPlay:
         """Return the average strategy."""
         first, second = self.form.treeplexes
         return normalised(first, self.strategy_sum[0]), normalised(second, self.strategy_sum[1])
+
+    def reached(self) -> npt.NDArray[np.bool_]:
+        """Return, by infoset, whether the average has any weight there."""
+        tables = TableMap(self.form)
+        return tables.has_weight(tables.from_form(self.strategy_sum))
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on."""

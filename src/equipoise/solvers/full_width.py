@@ -14,6 +14,7 @@ Both tree forms go through the same kernel; they differ only in how step 1 is co
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads
 from equipoise.regret.blocks import add_regrets, add_to_average
@@ -183,6 +184,11 @@ class FullWidthCFR:
         """Return the average strategy: the one that converges to equilibrium."""
         first, second = self.form.treeplexes
         return normalised(first, self.strategy_sum[0]), normalised(second, self.strategy_sum[1])
+
+    def reached(self) -> npt.NDArray[np.bool_]:
+        """Return, by infoset, whether the average has any weight there."""
+        tables = TableMap(self.form)
+        return tables.has_weight(tables.from_form(self.strategy_sum))
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on."""

@@ -126,3 +126,6 @@ class LockstepCFR(StoreLoop[FoundRows]):
     def average_strategy(self) -> MixturePlay:
         """Return the average strategy as the form's evaluator takes it, or as it can be asked for."""
         return play_of(self.form, self.rows, (self.strategies.mixture(0), self.strategies.mixture(1)))
+
+    def reached(self) -> None:
+        """Return nothing: the average strategy itself says where it has any weight."""

@@ -202,6 +202,9 @@ class NFSP:
         """Return the average policy networks' strategy, as the form's evaluator takes it."""
         return self.self_play.average_strategy()
 
+    def reached(self) -> None:
+        """Return nothing: networks answer everywhere."""
+
     def diagnostics(self) -> Diagnostics:
         """Return what the last fits came to, and how much is kept."""
         return {

@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from equipoise.abstraction.buckets import NONE, Buckets, has_deck
 from equipoise.errors import EquipoiseError, nearest
 from equipoise.games import Game
@@ -41,6 +44,9 @@ class Solver(Protocol):
 
     def average_strategy(self) -> Any:
         """Return the strategy found so far, as the form's evaluator takes it: mostly one array a player."""
+
+    def reached(self) -> npt.NDArray[np.bool_] | None:
+        """Return, by infoset of a listed game, whether the average has weight there; None: the strategy itself says."""
 
     def state(self) -> dict[str, Any]:
         """Return all that the next iterations depend on."""

@@ -16,6 +16,7 @@ threads.
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.abstraction.buckets import Buckets
 from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads, uncounted
@@ -40,6 +41,7 @@ from equipoise.sampling.traversal import (
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.solvers.setup import Form
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
+from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
@@ -289,6 +291,12 @@ class SampledCFR:
         if isinstance(self.form, LargeForm):
             return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
         return TableMap(self.form).to_form(self.strategy_sum)
+
+    def reached(self) -> npt.NDArray[np.bool_] | None:
+        """Return, by infoset, whether the average has any weight there; None where the strategy itself can be asked."""
+        if isinstance(self.form, SequenceForm):
+            return TableMap(self.form).has_weight(self.strategy_sum)
+        return None
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""

@@ -12,6 +12,7 @@ With two tables this is `SampledCFR`: the same regrets bit for bit, and averages
 from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
@@ -193,3 +194,7 @@ class StoredCFR(StoreLoop[Found]):
     def average_strategy(self) -> Pair:
         """Return the average strategy in the form's order."""
         return self.tables.to_form(self.strategies.average())
+
+    def reached(self) -> npt.NDArray[np.bool_]:
+        """Return, by infoset, whether the average has any weight there."""
+        return self.tables.has_weight(self.strategies.average())

@@ -12,7 +12,7 @@ from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, first_entries_by_node
 from equipoise.trees.codes import Int8, codes_of
 from equipoise.trees.distinct import distinct
-from equipoise.trees.situations import Situations, normalised_rows
+from equipoise.trees.situations import Bool, Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
 
@@ -42,15 +42,28 @@ class MixturePlay:
                 out[some] = self._behaviour([mixture[number]], codes[some])
         return out
 
+    def reached_at(self, asked: Situations) -> Bool:
+        """Return where the mixtures have any weight; a single network answers everywhere."""
+        tree, reached = self._rows.tree, np.ones(len(asked.node), np.bool_)
+        codes = codes_of(self._rows.layout, asked.cards, tree.nodes.round[asked.node].astype(np.int64), asked.node)
+        for player, mixture in enumerate(self._mixtures):
+            if len(mixture) > 1:
+                own = np.flatnonzero(tree.nodes.player[asked.node] == player)
+                reached[own] = has_weight(self._sums(mixture, codes[own]))
+        return reached
+
     def _behaviour(self, mixture: Mixture, codes: Int64) -> FloatTable:
         """Return what a mixture plays on average."""
         found, which = distinct(codes)
         if len(mixture) == 1:
             return mixture[0][1](found)[which]
-        sums = np.zeros((len(found), self._rows.num_columns))
+        return normalised_rows(self._sums(mixture, found), self._rows.legal_at(found))[which]
+
+    def _sums(self, mixture: Mixture, codes: Int64) -> FloatTable:
+        sums = np.zeros((len(codes), self._rows.num_columns))
         for weight, strategy_at in mixture:
-            sums += weight * self._rows.own_reach_at(found, strategy_at)[:, None] * strategy_at(found)
-        return normalised_rows(sums, self._rows.legal_at(found))[which]
+            sums += weight * self._rows.own_reach_at(codes, strategy_at)[:, None] * strategy_at(codes)
+        return sums
 
 
 class BoardAverage(MixturePlay):

@@ -40,11 +40,20 @@ def normalised_rows(weights: Float, legal: Bool) -> Float:
     return normalised
 
 
+def has_weight(weights: Float) -> Bool:
+    """Return which rows :func:`normalised_rows` finds any weight in."""
+    weighted: Bool = weights.sum(axis=1) > 0.0
+    return weighted
+
+
 class SituationStrategy(Protocol):
     """A strategy that can be asked for any infosets of a game."""
 
     def probabilities_at(self, asked: Situations) -> Float:
         """Return the probabilities of actions, [situations, columns of the betting tree]; 0 where one is illegal."""
+
+    def reached_at(self, asked: Situations) -> Bool:
+        """Return where the strategy has anything to go by; elsewhere it is uniform for want of it."""
 
 
 class PlayedStrategy(BoardStrategy, SituationStrategy, Protocol):
@@ -63,6 +72,9 @@ class BettingStrategy:
 
     def probabilities_at(self, asked: Situations) -> Float:
         return self._table[asked.node]
+
+    def reached_at(self, asked: Situations) -> Bool:
+        return np.ones(len(asked.node), np.bool_)
 
     def write_start(self, out: Float) -> None:
         """Write the probabilities of the first round."""

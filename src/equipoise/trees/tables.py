@@ -4,6 +4,7 @@ Sampling and stores work on tables; full-width solvers and evaluation on a form'
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, normalised, write_plan
@@ -38,6 +39,11 @@ class TableMap:
             weights[sequences] = own
             made.append(normalised(plex, weights))
         return made[0], made[1]
+
+    def has_weight(self, table: Float) -> npt.NDArray[np.bool_]:
+        """Return, by infoset, whether a table of weights has any there: elsewhere :meth:`to_form` plays uniformly."""
+        weighted: npt.NDArray[np.bool_] = np.add.reduceat(table, self.first[:-1]) > 0.0
+        return weighted
 
     def from_form(self, arrays: Pair) -> Float:
         """Return arrays in the form's order as a table."""

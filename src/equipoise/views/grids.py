@@ -3,22 +3,25 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from equipoise.policies.holdem_policy import Line
+from equipoise.policies.policy import NEVER_REACHED
 from equipoise.views.plot import save_picture
 from equipoise.views.tables import print_table
 
 _PASSIVE = ("#8aa4b8", "#5ba66f")  # fold; call or check
+_UNREACHED: dict[str, Any] = {"facecolor": "#eeeeee", "edgecolor": "#bbbbbb", "hatch": "//", "linewidth": 0}
 _RAISES = ("#c9503f", "#8b3a8f", "#dfab01")  # bets and raises
 
 
 def print_grids(line: Line) -> None:
     """Print one grid an action, each cell a percentage."""
-    grid, ranks = line.grid(), line.game.deck.ranks[::-1]
+    grid, unreached, ranks = line.grid(), line.unreached(), line.game.deck.ranks[::-1]
     print(line.title() + "; percent, suited hands above the diagonal")  # noqa: T201
     for number, action in enumerate(line.actions):
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
@@ -26,13 +29,18 @@ def print_grids(line: Line) -> None:
         for rank in ranks:
             table.add_column(rank, justify="right", min_width=3)
         for row, rank in enumerate(ranks):
-            table.add_row(rank, *(_cell(grid[row, column, number]) for column in range(len(ranks))))
+            cells = (_cell(grid[row, column, number], unreached[row, column]) for column in range(len(ranks)))
+            table.add_row(rank, *cells)
         print_table(table)
+    if unreached.any():
+        print(f"?: {NEVER_REACHED}")  # noqa: T201
 
 
-def _cell(probability: float) -> Text:
+def _cell(probability: float, unreached: bool) -> Text:
     if math.isnan(probability):
         return Text(".", style="dim")
+    if unreached:
+        return Text("?", style="dim")
     percent = round(100 * probability)
     return Text(str(percent), style="bold" if percent >= 50 else "" if percent >= 5 else "dim")
 
@@ -57,15 +65,17 @@ def draw_grid(line: Line, path: str | Path) -> None:
     from matplotlib import pyplot
     from matplotlib.patches import Patch, Rectangle
 
-    grid, names = line.grid(), line.cell_names()
+    grid, unreached, names = line.grid(), line.unreached(), line.cell_names()
     size = len(names)
     colours = _colours_of(line.actions)
     figure, axes = pyplot.subplots(figsize=(7.2, 7.6), dpi=150)
     for row in range(size):
         for column in range(size):
             left = float(column)
+            if unreached[row, column]:
+                axes.add_patch(Rectangle((left, row), 1.0, 1.0, **_UNREACHED))
             for share, colour in zip(grid[row, column], colours, strict=True):
-                if share > 0.0:
+                if share > 0.0 and not unreached[row, column]:
                     axes.add_patch(Rectangle((left, row), share, 1.0, color=colour, linewidth=0))
                     left += float(share)
             axes.text(column + 0.5, row + 0.5, names[row][column], ha="center", va="center", fontsize=7)
@@ -75,5 +85,7 @@ def draw_grid(line: Line, path: str | Path) -> None:
     axes.set(xlim=(0, size), ylim=(size, 0), xticks=[], yticks=[], title=f"{line.game.name}, {line.title()}")
     axes.set_aspect("equal")
     patches = [Patch(color=colour, label=action) for action, colour in zip(line.actions, colours, strict=True)]
+    if unreached.any():
+        patches.append(Patch(**_UNREACHED, label=NEVER_REACHED))
     axes.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncol=len(patches), frameon=False)
     save_picture(figure, path)

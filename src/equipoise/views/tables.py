@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from equipoise.evaluation.match import Estimate, ExactResult, MatchResult
-from equipoise.policies.policy import Policy
+from equipoise.policies.policy import NEVER_REACHED, Policy
 
 _BAR = "█"
 
@@ -51,7 +51,8 @@ def print_policy(policy: Policy, indices: Sequence[int]) -> None:
         pairs = zip(policy.action_names[index], policy.probabilities_at(index), strict=True)
         for ordinal, (name, probability) in enumerate(pairs):
             where = (str(policy.players[index]), policy.keys[index]) if ordinal == 0 else ("", "")
-            table.add_row(*where, name, f"{probability:.4f}", _BAR * round(20 * float(probability)))
+            bar = _BAR * round(20 * float(probability)) if policy.is_reached(index) else f"({NEVER_REACHED})"
+            table.add_row(*where, name, f"{probability:.4f}", bar)
     print_table(table)
 
 

@@ -243,11 +243,11 @@ def test_csv_holds_every_probability(make, tmp_path):
     with open(tmp_path / "policy.csv", newline="") as file:
         rows = list(csv.reader(file))
     expected = [
-        [str(player), key, name, repr(probability)]
+        [str(player), key, name, repr(probability), "1"]
         for player, key in zip(policy.players, policy.keys, strict=True)
         for name, probability in policy.action_probabilities(key).items()
     ]
-    assert rows == [["player", "infoset", "action", "probability"], *expected]
+    assert rows == [["player", "infoset", "action", "probability", "reached"], *expected]
 
 
 @pytest.mark.parametrize("text", [*OWN[:2], "nl_leduc(stack=3)", *OWN[3:], "open_spiel:kuhn_poker"])
