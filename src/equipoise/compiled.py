@@ -6,16 +6,13 @@ No kernel uses ``fastmath``: additions keep their written order, so results are 
 parallel build of a kernel, and between runs.
 """
 
-import queue
 import types
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import prange
 
-from equipoise.errors import EquipoiseError
 from equipoise.kernel_cache import KernelCache
 
 __all__ = [
@@ -23,10 +20,7 @@ __all__ = [
     "inlined",
     "kernel",
     "kernel_pair",
-    "on_threads",
     "prange",
-    "require_threads",
-    "set_threads",
     "uncounted",
 ]
 
@@ -35,7 +29,6 @@ __all__ = [
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 F = TypeVar("F", bound=Callable[..., Any])
-Item = TypeVar("Item")
 
 
 def kernel(function: F) -> F:
@@ -81,42 +74,3 @@ def _clone(function: F, suffix: str, names: dict[str, Any]) -> F:
     copy.__qualname__ = f"{function.__qualname__}_{suffix}"
     copy.__module__ = function.__module__
     return cast(F, copy)
-
-
-def require_threads(count: int) -> None:
-    """Refuse a number of threads that is none."""
-    if count < 1:
-        raise EquipoiseError(f"threads={count} is not valid; give a number above 0")
-
-
-def set_threads(count: int) -> int:
-    """Let parallel kernels use ``count`` threads (at most the cores there are); return the number granted."""
-    granted = max(1, min(count, int(numba.config.NUMBA_NUM_THREADS)))  # type: ignore[attr-defined]
-    numba.set_num_threads(granted)
-    return granted
-
-
-def on_threads(threads: int, work: Callable[[int, Item], None], items: Iterable[Item]) -> None:
-    """Call ``work(lane, item)`` for all items, on threads of their own; a lane is used by one thread at a time.
-
-    For long kernels, which do not hold Python's lock: one build serves any number of threads (a parallel build of a
-    long kernel takes several times as long to compile), and a thread that the machine holds up gets fewer items.
-    """
-    if threads == 1:
-        for item in items:
-            work(0, item)
-        return
-    free: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for lane in range(threads):
-        free.put(lane)
-
-    def task(item: Item) -> None:
-        lane = free.get()
-        try:
-            work(lane, item)
-        finally:
-            free.put(lane)
-
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(task, items):
-            pass

@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from equipoise.compiled import require_threads, set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games import Game, load_game
 from equipoise.policies.board_policy import BoardPolicy
@@ -28,6 +27,7 @@ from equipoise.solvers.board_tables import Table, TableStrategy
 from equipoise.solvers.recipes import Solver, find_recipe, threads_that_pay
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import Form, Setup
+from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form

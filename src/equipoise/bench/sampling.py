@@ -57,13 +57,13 @@ from equipoise.bench.peers import (
     import_peer,
     in_open_spiel,
 )
-from equipoise.compiled import set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import Setup
+from equipoise.threads import set_threads
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm

@@ -19,7 +19,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from equipoise.compiled import require_threads, set_threads
 from equipoise.errors import EquipoiseError
 from equipoise.evaluation.aivat import LuckCorrector
 from equipoise.evaluation.board_aivat import BoardLuck
@@ -43,6 +42,7 @@ from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size, too_large_to_list
 from equipoise.memory import require
 from equipoise.sampling.tree import SampledGame, compile_for_sampling
+from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import Evaluator, Strategies
 from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.board_evaluator import BoardEvaluator, OnBoards, silent

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import inlined, kernel_pair, prange, set_threads
+from equipoise.compiled import inlined, uncounted
 from equipoise.games import CHANCE, TERMINAL
 from equipoise.sampling.dice import NO_TAPE, choose_weighted, start_stream
 from equipoise.sampling.traversal import (
+    APART,
     CHILDREN,
     FIRST,
     FIRST_CHILD,
@@ -27,6 +28,7 @@ from equipoise.sampling.traversal import (
     payoff_at,
 )
 from equipoise.sampling.tree import SampledGame, SampledTree
+from equipoise.threads import on_threads
 from equipoise.trees.treeplex import Float, Int32, UInt64
 
 U = np.uint64
@@ -42,6 +44,7 @@ SAMPLES = 6
 SUMS = 2 * SAMPLES
 
 FloatTable = npt.NDArray[np.float64]
+Records = npt.NDArray[np.int32]
 
 
 class Table(NamedTuple):
@@ -99,45 +102,41 @@ def play_hand(
     return (payoff if seat_of_a == 0 else -payoff), correction
 
 
-def _play_chunks(
+@uncounted
+def _play_chunk(
     tree: SampledTree,
     deal_width: np.uint64,
     table: Table,
     seed: int,
     first_pair: int,
-    pairs: int,
-    chunk_pairs: int,
+    begin: int,
+    end: int,
     dice: npt.NDArray[np.uint64],
     tape: Float,
-    records: npt.NDArray[np.int32],
-    sums: FloatTable,
+    records: Records,
+    sums: Float,
 ) -> None:
-    """Play ``pairs`` pairs from ``first_pair`` on and write each chunk's sums, SUMS numbers a chunk."""
-    for chunk in prange(sums.shape[0]):
-        mine = sums[chunk]
-        for k in range(mine.size):
-            mine[k] = 0.0
-        for pair in range(chunk * chunk_pairs, min((chunk + 1) * chunk_pairs, pairs)):
-            number = first_pair + pair
-            payoff = correction = 0.0
-            for seat in range(2):
-                start_stream(dice[chunk, 0], seed, STREAMS, 0, number)
-                start_stream(dice[chunk, 1], seed, STREAMS + seat, 1, number)
-                record = records[min(pair, records.shape[0] - 1), seat]
-                won, corrected = play_hand(tree, deal_width, table, seat, dice[chunk, 0], dice[chunk, 1], tape, record)
-                payoff += 0.5 * won
-                correction += 0.5 * corrected
-                mine[seat] += won
-                mine[3 + seat] += won * won
-                mine[SAMPLES + seat] += corrected
-                mine[SAMPLES + 3 + seat] += corrected * corrected
-            mine[2] += payoff
-            mine[5] += payoff * payoff
-            mine[SAMPLES + 2] += correction
-            mine[SAMPLES + 5] += correction * correction
-
-
-_PLAY_CHUNKS = kernel_pair(_play_chunks)
+    """Play the pairs from ``begin`` to ``end`` (exclusive) of those after ``first_pair``, and write their sums."""
+    for k in range(SUMS):
+        sums[k] = 0.0
+    for pair in range(begin, end):
+        number = first_pair + pair
+        payoff = correction = 0.0
+        for seat in range(2):
+            start_stream(dice[0], seed, STREAMS, 0, number)
+            start_stream(dice[1], seed, STREAMS + seat, 1, number)
+            record = records[min(pair, records.shape[0] - 1), seat]
+            won, corrected = play_hand(tree, deal_width, table, seat, dice[0], dice[1], tape, record)
+            payoff += 0.5 * won
+            correction += 0.5 * corrected
+            sums[seat] += won
+            sums[3 + seat] += won * won
+            sums[SAMPLES + seat] += corrected
+            sums[SAMPLES + 3 + seat] += corrected * corrected
+        sums[2] += payoff
+        sums[5] += payoff * payoff
+        sums[SAMPLES + 2] += correction
+        sums[SAMPLES + 5] += correction * correction
 
 
 class Batch(NamedTuple):
@@ -145,35 +144,26 @@ class Batch(NamedTuple):
 
     pairs: int
     sums: FloatTable  # [chunks, SUMS]
-    records: npt.NDArray[np.int32]  # [pairs, 2, 2 x rounds]: deal and end of each round, -1 after the last
+    records: Records  # [pairs, 2, 2 x rounds]: deal and end of each round, -1 after the last
 
 
 def play_pairs(
     game: SampledGame, table: Table, *, pairs: int, seed: int, threads: int = 1, recorded: bool = False
 ) -> Iterator[Batch]:
     """Play pairs, some at a time."""
-    rounds = len(game.tree.roots)
-    dice = np.zeros((CHUNKS_A_CALL, 2, 2), np.uint64)
-    sums = np.zeros((CHUNKS_A_CALL, SUMS))
+    rounds, deal_width = len(game.tree.roots), U(game.deal_width)
+    dice = [np.zeros((2, 2), np.uint64) for _ in range(threads)]
+    sums = np.zeros((CHUNKS_A_CALL, 2 * APART))
     done = 0
     while done < pairs:
         now = min(pairs - done, CHUNK * CHUNKS_A_CALL)
         chunks = -(-now // CHUNK)
         records = np.full((now, 2, 2 * rounds) if recorded else (1, 2, 0), -1, np.int32)
-        if threads > 1:
-            set_threads(threads)
-        _PLAY_CHUNKS[threads > 1](
-            game.tree,
-            U(game.deal_width),
-            table,
-            seed,
-            done,
-            now,
-            CHUNK,
-            dice,
-            NO_TAPE,
-            records,
-            sums[:chunks],
-        )
-        yield Batch(now, sums[:chunks].copy(), records)
+
+        def play(lane: int, chunk: int, *, done: int = done, now: int = now, records: Records = records) -> None:
+            begin, end = chunk * CHUNK, min((chunk + 1) * CHUNK, now)
+            _play_chunk(game.tree, deal_width, table, seed, done, begin, end, dice[lane], NO_TAPE, records, sums[chunk])
+
+        on_threads(threads, play, range(chunks))
+        yield Batch(now, sums[:chunks, :SUMS].copy(), records)
         done += now

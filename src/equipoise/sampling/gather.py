@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.compiled import kernel_pair, prange, set_threads
+from equipoise.compiled import kernel_pair, prange
 from equipoise.regret.rules import CFR, coefficient_table
 from equipoise.sampling.dice import start_stream
 from equipoise.sampling.schemes import Scheme, SchemePlan
@@ -24,6 +24,7 @@ from equipoise.sampling.traversal import (
     walk,
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
+from equipoise.threads import Pace
 from equipoise.trees.treeplex import Float, Int64
 
 TRAVERSALS_AT_ONCE = 96  # a thread's share of a batch between two merges
@@ -76,7 +77,7 @@ def gather(
                         my_tape,
                         my_ends,
                     )
-            sort_by_part(my_ints, my_ends[0], order[part], counts[part])
+            sort_by_part(my_ints, my_ends[0], parts, order[part], counts[part])
         for part in prange(parts):
             for source in range(parts):
                 my_ints, my_floats, my_buffer = ints[source], floats[source], buffer[source]
@@ -105,10 +106,33 @@ def gather(
 GATHER = kernel_pair(gather)
 
 
-def shares(batch: int, threads: int) -> tuple[int, int]:
-    """Return how many threads pay for a batch, and how many traversals each makes between two merges."""
-    used = threads if batch >= 2 * threads else 1
-    return used, 1 if used == 1 else max(1, min(TRAVERSALS_AT_ONCE, batch // used))
+class Lists:
+    """Where the traversals of a batch leave what they met, for any number of threads up to the one given."""
+
+    def __init__(self, tree: SampledTree, batch: int, threads: int) -> None:
+        self._batch = batch
+        self.pace = Pace(threads if batch >= 2 * threads else 1)
+        most = max(self.at_a_time(count) for count in self.pace.counts)
+        self._visits = make_visits(tree, most, self.pace.threads)
+        self.visits_a_traversal = self._visits.ints.shape[1] // (int(INT_WIDTH) * most)  # at most
+
+    def at_a_time(self, threads: int) -> int:
+        """Return how many traversals a thread makes between two merges."""
+        return 1 if threads == 1 else max(1, min(TRAVERSALS_AT_ONCE, self._batch // threads))
+
+    def of(self, threads: int) -> Visits:
+        """Return the lists of some threads."""
+        return Visits._make(array[:threads] for array in self._visits)
+
+    @property
+    def nodes_touched(self) -> int:
+        """Return how many nodes all traversals have visited."""
+        return int(self._visits.ends[:, 2].sum())
+
+    @nodes_touched.setter
+    def nodes_touched(self, count: int) -> None:
+        self._visits.ends[:, 2] = 0
+        self._visits.ends[0, 2] = count
 
 
 class Sums(NamedTuple):
@@ -130,12 +154,12 @@ class Gatherer:
         self._seed = seed
         self._batch = batch
         self._fallback = fallback
-        self.threads, self._at_a_time = shares(batch, threads)
         self._averaging = OWN_REACH_AVERAGING if averaging == "own_reach" else STOCHASTIC
         size = sum(game.table_sizes)
         self._marks = np.zeros(size, np.int64)
+        self._lists = Lists(self._tree, batch, threads)
+        self.threads = self._lists.pace.threads
         self._touched = np.zeros((self.threads, 1 + 2 * size), np.int64)
-        self._visits = make_visits(self._tree, self._at_a_time, self.threads)
         self._rule = coefficient_table(CFR(), 1, 1)[0]  # sums only: rules come later
         self._increment = np.zeros(size)
         self._strategy_increment = np.zeros(size)
@@ -143,12 +167,11 @@ class Gatherer:
     @property
     def nodes_touched(self) -> int:
         """Return how many nodes all traversals have visited."""
-        return int(self._visits.ends[:, 2].sum())
+        return self._lists.nodes_touched
 
     @nodes_touched.setter
     def nodes_touched(self, count: int) -> None:
-        self._visits.ends[:, 2] = 0
-        self._visits.ends[0, 2] = count
+        self._lists.nodes_touched = count
 
     def sample(self, scores: Float, players: tuple[int, ...], iteration: int) -> Sums:
         """Run a batch of traversals for each of some players. The sums are valid until the next call."""
@@ -161,24 +184,23 @@ class Gatherer:
         return Sums(self._increment, observed, self._strategy_increment)
 
     def _gather(self, scores: Float, player: int, iteration: int) -> None:
-        if self.threads > 1:
-            set_threads(self.threads)
-        GATHER[self.threads > 1](
-            self._tree,
-            self._deal_width,
-            self._plan,
-            self._rule,
-            iteration,
-            self._seed,
-            self._batch,
-            player,
-            self._averaging,
-            scores,
-            self._fallback,
-            self._increment,
-            self._strategy_increment,
-            self._marks,
-            self._touched,
-            self._visits,
-            self._at_a_time,
-        )
+        for _, _, threads in self._lists.pace.slices(1):
+            GATHER[threads > 1](
+                self._tree,
+                self._deal_width,
+                self._plan,
+                self._rule,
+                iteration,
+                self._seed,
+                self._batch,
+                player,
+                self._averaging,
+                scores,
+                self._fallback,
+                self._increment,
+                self._strategy_increment,
+                self._marks,
+                self._touched[:threads],
+                self._lists.of(threads),
+                self._lists.at_a_time(threads),
+            )

@@ -51,6 +51,9 @@ FLOAT_WIDTH = U(4)
 PASSES, OWN, OPPONENT = 0, 1, 2  # roles: hands its child's value on; the traverser acts; the opponent acts
 
 STOCHASTIC, OWN_REACH_AVERAGING = 0, 1
+APART = (
+    16  # numbers from what one thread writes to what the next does: on one cache line they would wait for each other
+)
 ROOM_BEHIND = 64  # places of the list that are never used: a deal that is not in a list of deals stands there
 
 
@@ -60,11 +63,11 @@ class Visits(NamedTuple):
     ints: np.ndarray[tuple[int, int], np.dtype[np.int32]]  # [threads, capacity x 8]
     floats: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # [threads, capacity x 4]
     buffer: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # strategies; the traverser's followed by values, regrets
-    dice: np.ndarray[tuple[int, int], np.dtype[np.uint64]]  # [threads, 2] streams of random numbers
+    dice: np.ndarray[tuple[int, int], np.dtype[np.uint64]]  # [threads, 2 and room] streams of random numbers
     tape: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]  # [threads, draws, 3] empty but in exact tests
-    ends: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, 3] used list, used buffer, nodes touched
+    ends: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, 3 and room] used list, used buffer, nodes touched
     order: np.ndarray[tuple[int, int, int], np.dtype[np.int32]]  # [threads, parts, capacity] visits by part of tables
-    counts: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, parts]
+    counts: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, parts and room]
 
 
 @kernel
@@ -103,11 +106,11 @@ def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_lengt
         ints=np.zeros((threads, size * int(INT_WIDTH)), np.int32),
         floats=np.zeros((threads, size * int(FLOAT_WIDTH))),
         buffer=np.zeros((threads, buffer)),
-        dice=np.zeros((threads, 2), np.uint64),
+        dice=np.zeros((threads, APART), np.uint64),
         tape=np.zeros((threads, tape_length, 3)),
-        ends=np.zeros((threads, 3), np.int64),
+        ends=np.zeros((threads, APART), np.int64),
         order=np.zeros((threads, threads, size), np.int32),
-        counts=np.zeros((threads, threads), np.int64),
+        counts=np.zeros((threads, threads + APART), np.int64),
     )
 
 
@@ -510,12 +513,11 @@ def absorb(
 
 
 @inlined
-def sort_by_part(ints: Int32, visited: int, order: Int32Table, counts: Int64) -> None:
+def sort_by_part(ints: Int32, visited: int, parts: int, order: Int32Table, counts: Int64) -> None:
     """List the visits to infosets by the part of the tables (one a thread) that each belongs to."""
-    parts = np.int32(counts.size)
-    counts[:] = 0
+    counts[:parts] = 0
     for position in range(U(visited)):
         here = position * INT_WIDTH
-        part = U((ints[here + ENTRY] >> 6) % parts)
+        part = U((ints[here + ENTRY] >> 6) % np.int32(parts))
         order[part, U(counts[part])] = position
         counts[part] += int(ints[here + ROLE] != PASSES)  # not branched on: the next one takes the place

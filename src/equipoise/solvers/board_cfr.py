@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import kernel, on_threads, uncounted
+from equipoise.compiled import kernel, uncounted
 from equipoise.errors import EquipoiseError
 from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
@@ -33,6 +33,7 @@ from equipoise.solvers.board_tables import (
     store_rows,
     table_bytes,
 )
+from equipoise.threads import Pace, on_threads
 from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, enter_boards, start_payments
 from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, entries_before
 from equipoise.trees.board_values import (
@@ -187,6 +188,7 @@ class BoardCFR:
         self.rule = rule
         self.updates = updates
         self.threads = threads
+        self._pace = Pace(threads)
         self.iteration = 0
         require(needed_bytes(form, storage, threads), what=f"solving {form.game.name} in {storage}")
         self.regret_sum, self.strategy_sum = make_table(form, storage), make_table(form, storage)
@@ -203,12 +205,14 @@ class BoardCFR:
 
     def run(self, iterations: int) -> None:
         """Run some iterations."""
-        for rule in coefficient_table(self.rule, self.iteration + 1, iterations):
-            self.iteration += 1
-            for players in ((0, 1), (1, 2)) if self.updates == "alternating" else ((0, 2),):
-                self._turn(rule, *players)
+        rules = coefficient_table(self.rule, self.iteration + 1, iterations)
+        for first, last, threads in self._pace.slices(iterations):
+            for rule in rules[first:last]:
+                self.iteration += 1
+                for players in ((0, 1), (1, 2)) if self.updates == "alternating" else ((0, 2),):
+                    self._turn(rule, *players, threads)
 
-    def _turn(self, rule: Float, first_player: int, end_player: int) -> None:
+    def _turn(self, rule: Float, first_player: int, end_player: int, threads: int) -> None:
         boards, weights = self._sample.draw(self.iteration, first_player)
         form, (betting, after) = self.form, self.form.betting
         width = form.num_starting_classes
@@ -239,7 +243,7 @@ class BoardCFR:
                 self._closing[first:],
             )
 
-        on_threads(self.threads, work, range(0, len(boards), BOARDS_AT_ONCE))
+        on_threads(threads, work, range(0, len(boards), BOARDS_AT_ONCE))
         for player in range(first_player, end_player):
             strategy, plan, gradient = self._start[player]
             closing = self._closing[: len(boards), player]

@@ -16,10 +16,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads
+from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.threads import Pace
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
@@ -144,6 +145,7 @@ class FullWidthCFR:
         self.rule = rule
         self.updates = updates
         self.threads = threads
+        self._pace = Pace(threads)
         self.iteration = 0
         self.regret_sum = self._zeros("num_sequences")
         self.strategy_sum = self._zeros("num_sequences")
@@ -157,23 +159,23 @@ class FullWidthCFR:
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
-        if self.threads > 1:
-            set_threads(self.threads)
-        _ITERATE[self.threads > 1](
-            self.form.treeplexes,
-            self.form.payoffs,
-            coefficient_table(self.rule, self.iteration + 1, iterations),
-            self.updates == "alternating",
-            self.regret_sum,
-            self.strategy_sum,
-            self.strategy,
-            self._plan,
-            self._gradient,
-            self._values,
-            self._totals,
-            np.zeros(self.form.treeplexes[0].num_subgames),
-        )
-        self.iteration += iterations
+        rules = coefficient_table(self.rule, self.iteration + 1, iterations)
+        for first, last, threads in self._pace.slices(iterations):
+            _ITERATE[threads > 1](
+                self.form.treeplexes,
+                self.form.payoffs,
+                rules[first:last],
+                self.updates == "alternating",
+                self.regret_sum,
+                self.strategy_sum,
+                self.strategy,
+                self._plan,
+                self._gradient,
+                self._values,
+                self._totals,
+                np.zeros(self.form.treeplexes[0].num_subgames),
+            )
+            self.iteration += last - first
 
     def sums(self) -> tuple[Float, tuple[Float, Float]]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from equipoise.compiled import on_threads
 from equipoise.errors import EquipoiseError
 from equipoise.games.bluff import Bluff
 from equipoise.games.sizes import too_large_to_list
@@ -49,6 +48,7 @@ from equipoise.stores.memories import Memory, drawn_examples, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import Diagnostics, State, joined, part_of
 from equipoise.stores.transitions import Transitions, transition_bytes
+from equipoise.threads import on_threads
 from equipoise.trees.tables import Pair
 
 HEAD = 0.4  # scale of a fresh output layer, as of other networks that are fitted from memories

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.abstraction.buckets import Buckets
-from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, set_threads, uncounted
+from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.bucketed import BucketStrategy, BucketSums
 from equipoise.sampling.dice import start_stream
-from equipoise.sampling.gather import GATHER, gather, shares
+from equipoise.sampling.gather import GATHER, Lists, gather
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
@@ -36,7 +36,6 @@ from equipoise.sampling.traversal import (
     absorb,
     back_up,
     descend,
-    make_visits,
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.solvers.setup import Form
@@ -230,7 +229,6 @@ class SampledCFR:
         self._deal_width = game.deal_width
         self._alternating = updates == "alternating"
         self._averaging = STOCHASTIC if averaging == "stochastic" else OWN_REACH_AVERAGING
-        self.threads, self._at_a_time = shares(batch, threads)
         size = sum(game.table_sizes)
         self._split = game.table_sizes[0]
         self.regret_sum = np.zeros(size, precision)
@@ -240,28 +238,33 @@ class SampledCFR:
         buffered = 0 if self._singly else size
         self._increment = np.zeros(buffered, precision)
         self._marks = np.zeros(buffered, np.int64)
-        self._visits = make_visits(game.tree, self._at_a_time, self.threads)
-        met = 2 * batch * self._visits.ints.shape[1] // (int(INT_WIDTH) * self._at_a_time)  # at most, by both players
+        self._lists = Lists(game.tree, batch, threads)
+        self.threads = self._lists.pace.threads
+        met = 2 * batch * self._lists.visits_a_traversal  # at most, by both players
         self._touched = np.zeros((self.threads, 1 + 2 * min(buffered, met)), np.int64)
 
     @property
     def nodes_touched(self) -> int:
         """Return how many nodes all traversals have visited: probes and public deal nodes included, dealt hands not."""
-        return int(self._visits.ends[:, 2].sum())
+        return self._lists.nodes_touched
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
         rules = coefficient_table(self.rule, self.iteration + 1, iterations)
-        common = (self._tree, self._deal_width, self._scheme, rules, self.iteration + 1, self.seed)
+        game = (self._tree, self._deal_width, self._scheme)
         if self._singly:
-            lists = (array[0] for array in self._visits[:6])
+            lists = (array[0] for array in self._lists.of(1)[:6])
             buffers = (self._increment, self._marks)
-            _iterate_singly(*common, self._averaging, self.regret_sum, self.strategy_sum, *buffers, *lists)
-        else:
-            if self.threads > 1:
-                set_threads(self.threads)
-            _ITERATE_BATCHES[self.threads > 1](
-                *common,
+            common = (*game, rules, self.iteration + 1, self.seed, self._averaging)
+            _iterate_singly(*common, self.regret_sum, self.strategy_sum, *buffers, *lists)
+            self.iteration += iterations
+            return
+        for first, last, threads in self._lists.pace.slices(iterations):
+            _ITERATE_BATCHES[threads > 1](
+                *game,
+                rules[first:last],
+                self.iteration + 1,
+                self.seed,
                 self._batch,
                 self._alternating,
                 self._averaging,
@@ -270,11 +273,11 @@ class SampledCFR:
                 self.strategy_sum,
                 self._increment,
                 self._marks,
-                self._touched,
-                self._visits,
-                self._at_a_time,
+                self._touched[:threads],
+                self._lists.of(threads),
+                self._lists.at_a_time(threads),
             )
-        self.iteration += iterations
+            self.iteration += last - first
 
     def sums(self) -> tuple[Float, Any]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""
@@ -308,6 +311,5 @@ class SampledCFR:
         self.regret_sum[:] = state["regret_sum"]
         self.strategy_sum[:] = state["strategy_sum"]
         self._marks[:] = 0
-        self._visits.ends[:, 2] = 0
-        self._visits.ends[0, 2] = int(state["nodes_touched"][0])
+        self._lists.nodes_touched = int(state["nodes_touched"][0])
         self.iteration = iteration

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.compiled import inlined, kernel, kernel_pair, prange, set_threads
+from equipoise.compiled import inlined, kernel, kernel_pair, prange
+from equipoise.threads import Pace
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Treeplex, write_plan
@@ -117,7 +118,7 @@ class Evaluator:
 
     def __init__(self, form: SequenceForm, *, threads: int = 1) -> None:
         self.form = form
-        self.threads = threads
+        self._pace = Pace(threads)
         self._plans = _pair(form, "num_sequences")
         self._gradient = _pair(form, "num_sequences")
         self._values = _pair(form, "num_infosets")
@@ -151,19 +152,19 @@ class Evaluator:
         return value
 
     def _sweep(self, player: int, strategy: Float, *, respond: bool) -> tuple[float, float]:
-        if self.threads > 1:
-            set_threads(self.threads)
-        return _SWEEPS[self.threads > 1](
-            self.form.treeplexes[player],
-            self.form.payoffs[player],
-            self._plans[player],
-            self._plans[1 - player],
-            strategy,
-            respond,
-            self._gradient[player],
-            self._values[player],
-            np.zeros(self.form.treeplexes[player].num_subgames),
-        )
+        for _, _, threads in self._pace.slices(1):
+            found = _SWEEPS[threads > 1](
+                self.form.treeplexes[player],
+                self.form.payoffs[player],
+                self._plans[player],
+                self._plans[1 - player],
+                strategy,
+                respond,
+                self._gradient[player],
+                self._values[player],
+                np.zeros(self.form.treeplexes[player].num_subgames),
+            )
+        return found
 
 
 def _pair(form: SequenceForm, size: str) -> Strategies:

@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from equipoise.compiled import kernel, on_threads, uncounted
+from equipoise.compiled import kernel, uncounted
+from equipoise.threads import on_threads
 from equipoise.trees.best_response import BestResponses
 from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, StartingHands, entries_before
 from equipoise.trees.board_values import (
