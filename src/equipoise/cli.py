@@ -3,18 +3,19 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, InvalidParameter, NotFound, NotSupported, nearest, require_whole
 from equipoise.files import is_standard_output
+from equipoise.usage import NUMBER, WHOLE, in_words
 
 if TYPE_CHECKING:
-    from equipoise.policies.holdem_policy import HoldemPolicy
+    from equipoise.policies.holdem_policy import HoldemPolicy, Line
 
 app = App(
     name="equipoise",
@@ -22,18 +23,20 @@ app = App(
     version_flags=["--version"],
 )
 
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object as the last line.")]
-Run = Annotated[Path, Parameter(help="A run directory, as `solve` writes it.")]
+Json = Annotated[
+    bool, Parameter(name="--json", negative="", help="Print one JSON object as the last line, errors too.")
+]
+Run = Annotated[Path, Parameter(help="A run directory, as written by `equipoise solve`.")]
 Settings = Annotated[
     list[str] | None,
-    Parameter(name="--set", negative="", help="A parameter of the algorithm as name=value; may be given again."),
+    Parameter(name="--set", negative="", help="Set a parameter of the algorithm: name=value. Repeat for more."),
 ]
-Threads = Annotated[int, Parameter(help="Cores to use where it pays; the result does not depend on it.")]
+Threads = Annotated[int, Parameter(help="Threads to use where they help; the result does not depend on it."), WHOLE]
 
 
 @app.command
 def games(*, json: Json = False) -> None:
-    """List the games, with sizes and one line each."""
+    """List the games, with their sizes."""
     from equipoise.games import ADAPTERS, CATALOGUE
 
     sizes = _sizes()
@@ -108,42 +111,45 @@ def solve(
     /,
     *,
     algorithm: Annotated[
-        str | None, Parameter(help="See `equipoise algorithms`; cfr+ if not given, dcfr for flop_holdem.")
+        str | None, Parameter(help="See `equipoise algorithms`; by default cfr+, and dcfr for flop_holdem.")
     ] = None,
-    iterations: Annotated[int | None, Parameter(help="Stop after this many iterations.")] = None,
-    until: Annotated[float | None, Parameter(help="Stop at this exploitability (nash_conv / 2).")] = None,
+    iterations: Annotated[int | None, Parameter(help="Stop after this many iterations."), WHOLE] = None,
+    until: Annotated[float | None, Parameter(help="Stop at this exploitability (nash_conv / 2)."), NUMBER] = None,
     until_mbb: Annotated[
-        float | None, Parameter(help="Hold'em: stop at this nash_conv in mbb/g, both players' gains together.")
+        float | None,
+        Parameter(help="Hold'em: stop at this nash_conv (both players' gains added up), in mbb/g."),
+        NUMBER,
     ] = None,
-    seconds: Annotated[float | None, Parameter(help="Stop after this time.")] = None,
+    seconds: Annotated[float | None, Parameter(help="Stop after this many seconds."), NUMBER] = None,
     core_seconds: Annotated[
-        float | None, Parameter(help="Stop after this processor time, of all threads together.")
+        float | None, Parameter(help="Stop after this many seconds of processor time, all threads together."), NUMBER
     ] = None,
-    seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
-    out: Annotated[Path | None, Parameter(help="The run directory; runs/GAME-ALGORITHM-... if not given.")] = None,
+    seed: Annotated[int, Parameter(help="Seed of the random numbers."), WHOLE] = 0,
+    out: Annotated[Path | None, Parameter(help="The run directory; by default runs/GAME-ALGORITHM-seedN.")] = None,
     threads: Threads = 1,
     engine: Annotated[
-        Literal["auto", "sequence", "vector", "boards"], Parameter(help="Which compiled form to solve.")
+        Literal["auto", "sequence", "vector", "boards"],
+        Parameter(help="How the game is stored: auto chooses the fastest."),
     ] = "auto",
     set_: Settings = None,
     preset: Annotated[
-        str | None, Parameter(help="Other defaults of the algorithm, such as paper; see `equipoise algorithms`.")
+        str | None, Parameter(help="A named set of parameters, such as paper; see `equipoise algorithms NAME`.")
     ] = None,
-    init_from: Annotated[
-        Path | None, Parameter(help="A run of the game whose sums the networks take over before they go on.")
-    ] = None,
-    device: Annotated[str, Parameter(help="Where networks are: cpu or cuda.")] = "cpu",
+    init_from: Annotated[Path | None, Parameter(help="Initialise the networks from this run of the same game.")] = None,
+    device: Annotated[str, Parameter(help="Where networks are trained: cpu or cuda.")] = "cpu",
     tensorboard: Annotated[
-        bool, Parameter(negative="", help="Write every evaluation for TensorBoard too, into the run directory.")
+        bool, Parameter(negative="", help="Also log evaluations for TensorBoard, in the run directory.")
     ] = False,
-    checkpoint_seconds: Annotated[float, Parameter(help="Time between checkpoints.")] = 30.0,
-    first_evaluation: Annotated[int | None, Parameter(help="The iteration of the first evaluation.")] = None,
+    checkpoint_seconds: Annotated[float, Parameter(help="Seconds between checkpoints."), NUMBER] = 30.0,
+    first_evaluation: Annotated[int | None, Parameter(help="Evaluate first after this iteration."), WHOLE] = None,
     evaluation_growth: Annotated[
-        float | None, Parameter(help="By what factor iterations grow between evaluations; 1.1 in most games.")
+        float | None,
+        Parameter(help="Evaluate whenever iterations have grown by this factor; 1.1 in most games."),
+        NUMBER,
     ] = None,
     json: Json = False,
 ) -> None:
-    """Solve a game and keep the run: configuration, log, checkpoints and the policy.
+    """Solve a game and save the run: configuration, log, checkpoints and policy.
 
     Stops at whichever of --iterations, --until, --until-mbb, --seconds and --core-seconds is reached first (1000
     iterations if none is given).
@@ -153,7 +159,8 @@ def solve(
     from equipoise.solving import solve as solve_game
     from equipoise.views.progress import show_progress
 
-    algorithm = algorithm or default_algorithm(load_game(game))
+    if algorithm is None:
+        algorithm = default_algorithm(load_game(game))
     folder = out if out is not None else _free_folder(game, algorithm, seed)
     with _resumable(folder), show_progress(f"{game} by {algorithm}") as on_progress:
         solution = solve_game(
@@ -187,15 +194,23 @@ def resume(
     run: Run,
     /,
     *,
-    iterations: Annotated[int | None, Parameter(help="Go on to this many iterations in all.")] = None,
-    until: Annotated[float | None, Parameter(help="Go on to this exploitability.")] = None,
-    until_mbb: Annotated[float | None, Parameter(help="Hold'em: go on to this nash_conv in mbb/g.")] = None,
-    seconds: Annotated[float | None, Parameter(help="Go on to this time in all.")] = None,
-    core_seconds: Annotated[float | None, Parameter(help="Go on to this processor time in all.")] = None,
-    threads: Annotated[int | None, Parameter(help="Cores to use where it pays.")] = None,
+    iterations: Annotated[int | None, Parameter(help="Continue until this many iterations in total."), WHOLE] = None,
+    until: Annotated[
+        float | None, Parameter(help="Continue until this exploitability (nash_conv / 2)."), NUMBER
+    ] = None,
+    until_mbb: Annotated[
+        float | None, Parameter(help="Hold'em: continue until this nash_conv in mbb/g."), NUMBER
+    ] = None,
+    seconds: Annotated[
+        float | None, Parameter(help="Continue until this time in total, earlier sessions included."), NUMBER
+    ] = None,
+    core_seconds: Annotated[
+        float | None, Parameter(help="Continue until this processor time in total."), NUMBER
+    ] = None,
+    threads: Annotated[int | None, Parameter(help="Threads to use where they help."), WHOLE] = None,
     json: Json = False,
 ) -> None:
-    """Go on with a run that was interrupted, or take a finished one further."""
+    """Continue a run that was interrupted, or take a finished one further."""
     from equipoise.solving import resume as resume_run
     from equipoise.views.progress import show_progress
 
@@ -222,7 +237,7 @@ def evaluate(
     threads: Threads = 1,
     json: Json = False,
 ) -> None:
-    """Compute the exact value, nash_conv and exploitability of a run's policy."""
+    """Compute the exact value, nash_conv and exploitability of a policy."""
     import time
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
@@ -251,29 +266,31 @@ def evaluate(
 @app.command
 def match(
     a: Annotated[str, Parameter(help="A run directory or policy file, or uniform, always-call, always-raise.")],
-    b: Annotated[str, Parameter(help="The other player, likewise.")],
+    b: Annotated[str, Parameter(help="The other player.")],
     /,
     *,
     hands: Annotated[
-        int, Parameter(help="How many hands to play; each deal is played twice, seats swapped.")
+        int, Parameter(help="Hands to play; each deal is played twice, with seats swapped."), WHOLE
     ] = 100_000,
-    game: Annotated[str | None, Parameter(help="The game, where neither player is a saved policy.")] = None,
-    exact: Annotated[bool, Parameter(negative="", help="Compute the expected result instead of playing.")] = False,
+    game: Annotated[str | None, Parameter(help="The game, if neither player is a saved policy.")] = None,
+    exact: Annotated[
+        bool, Parameter(negative="", help="Compute the expected result instead of playing hands.")
+    ] = False,
     aivat: Annotated[
         Literal["both", "a", "b", "none"] | None,
-        Parameter(
-            help="Whose strategy AIVAT may use to take out luck; both if not given, but none on hold'em: it takes time."
-        ),
+        Parameter(help="Whose strategy AIVAT may use to remove luck; by default both, on hold'em none (it is slow)."),
     ] = None,
-    seed: Annotated[int, Parameter(help="Seed of all randomness.")] = 0,
+    seed: Annotated[int, Parameter(help="Seed of the random numbers."), WHOLE] = 0,
     threads: Threads = 1,
-    log: Annotated[Path | None, Parameter(help="Write a line a hand to this file: poker as ACPC logs do.")] = None,
-    phh: Annotated[Path | None, Parameter(help="Write hands of hold'em to this file: PHH, a table a hand.")] = None,
+    log: Annotated[
+        Path | None, Parameter(help="Write the hands to this file, one line each; poker in ACPC format.")
+    ] = None,
+    phh: Annotated[Path | None, Parameter(help="Hold'em: write the hands to this file in PHH format.")] = None,
     json: Json = False,
 ) -> None:
-    """Let two policies of a game play each other: A's mean payoff a hand, with its 95% interval.
+    """Let two policies play each other: A's mean payoff per hand, with its 95% interval.
 
-    Payoffs are A's. Poker results are given in mbb/g too: thousandths of the big blind (or ante) a hand.
+    Poker results are also given in mbb/g: thousandths of the big blind (or ante) per hand.
     """
     from equipoise.evaluation.hand_logs import writing_hands
     from equipoise.evaluation.match import big_blind_of, exact_match, play_match
@@ -284,9 +301,7 @@ def match(
     players = _entrant(a), _entrant(b)
     if exact:
         if log is not None or phh is not None:
-            raise EquipoiseError(
-                "--exact plays no hands, so there is nothing to write: leave out --exact, --log, --phh"
-            )
+            raise NotSupported("--exact plays no hands, so there are none to write; leave out --log and --phh")
         with show_counts(f"{a} against {b}", hands=0) as watched:
             expected = exact_match(*players, game=game, threads=threads, on_boards=watched.boards)
         played = load_game(expected.game)
@@ -323,7 +338,9 @@ def _entrant(text: str) -> Any:
     if text in BASELINES:
         return BASELINES[text]
     if not Path(text).exists():
-        raise EquipoiseError(f"'{text}' is neither a run, nor a policy file, nor one of {', '.join(BASELINES)}")
+        raise NotFound(
+            f"'{text}' is not a run, a policy file or one of {', '.join(BASELINES)}{nearest(text, BASELINES)}"
+        )
     return player_of(text, load_policy(text))
 
 
@@ -332,33 +349,46 @@ def show(
     run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
     /,
     *,
-    infoset: Annotated[str | None, Parameter(help="Show one infoset, by its key, such as 'AhKd/2c7d9s|crc/r'.")] = None,
-    player: Annotated[Literal[0, 1] | None, Parameter(help="Show one player's infosets only.")] = None,
-    limit: Annotated[int | None, Parameter(help="Show at most this many infosets; 40 if not given.")] = None,
-    line: Annotated[str | None, Parameter(help="Hold'em: after this betting, such as cr or crc/r.")] = None,
-    hand: Annotated[str | None, Parameter(help="Hold'em: one hand, such as AhKd, at --line.")] = None,
-    board: Annotated[str | None, Parameter(help="Hold'em: the board, such as 2c7d9s, at --line.")] = None,
+    infoset: Annotated[
+        str | None, Parameter(help="Show this infoset only, such as 'Ks|cr' or 'AhKd/2c7d9s|crc/r'.")
+    ] = None,
+    player: Annotated[Literal[0, 1] | None, Parameter(help="Show this player's infosets only.")] = None,
+    limit: Annotated[int | None, Parameter(help="Show at most this many infosets; 40 by default."), WHOLE] = None,
+    line: Annotated[str | None, Parameter(help="Hold'em: show play after this betting, such as cr or crc/r.")] = None,
+    hand: Annotated[
+        str | None, Parameter(help="Hold'em: show one hand, such as AhKd, or one class, such as AKs.")
+    ] = None,
+    board: Annotated[str | None, Parameter(help="Hold'em: the board after --line, such as 2c7d9s.")] = None,
     output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="Hold'em: draw the grid: .png, .svg or .pdf.")
+        Path | None, Parameter(name=["--output", "-o"], help="Hold'em: draw the grid to this .png, .svg or .pdf file.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print a strategy: action by action, infoset by infoset; hold'em as grids of starting hands at a betting line."""
+    """Print a strategy: the probability of each action at each infoset; hold'em as grids of starting hands."""
     from equipoise.policies.holdem_policy import HoldemPolicy
     from equipoise.solving import load_policy
 
     policy = load_policy(run)
     if isinstance(policy, HoldemPolicy):
         if player is not None or limit is not None:
-            raise EquipoiseError(f"--player and --limit are for lists of infosets; {policy.game} has --line and --hand")
+            raise NotSupported(
+                f"--player and --limit are for lists of infosets; for {policy.game} use --line and --hand"
+            )
         if output is not None and (infoset is not None or hand is not None):
-            raise EquipoiseError("-o draws the grid of all hands at a line: leave out --hand and --infoset")
-        if infoset is None and hand is not None:
+            raise NotSupported("-o draws the grid of all hands; leave out --hand and --infoset")
+        if infoset is not None and any(given is not None for given in (line, hand, board)):
+            raise NotSupported("--infoset already names the hand, the board and the betting; give nothing else")
+        if hand is not None and (named := policy.hand_class(hand)):
+            return _show_class(policy.line(line or "", board or ""), named, policy.origin, json)
+        if hand is not None:
             infoset = f"{hand}{f'/{board}' if board else ''}|{line or ''}"
         return _show_holdem(policy, infoset, line or "", board or "", output, json)
     if any(given is not None for given in (line, hand, board, output)):
-        raise EquipoiseError(f"--line, --hand, --board and -o are for hold'em; {policy.game} has --infoset KEY")
+        raise NotSupported(f"--line, --hand, --board and -o are for hold'em; for {policy.game} use --infoset KEY")
+    if infoset is not None and not (player is None and limit is None):
+        raise NotSupported("--infoset shows one infoset; leave out --player and --limit")
     limit = 40 if limit is None else limit
+    require_whole("--limit", limit, low=0)
     if infoset is not None:
         policy.action_probabilities(infoset)  # says what is wrong with an unknown key
         indices = [policy.keys.index(infoset)]
@@ -373,8 +403,21 @@ def show(
 
     print_policy(policy, indices[:limit])
     if len(indices) > limit:
-        print(f"... and {len(indices) - limit:,} more infosets (--limit, --player or --infoset KEY choose)")
+        print(f"... and {len(indices) - limit:,} more infosets; --limit N shows more, --infoset KEY one of them")
     return None
+
+
+def _show_class(line: "Line", name: str, origin: Mapping[str, Any], as_json: bool) -> None:
+    """Show a class of starting hands, such as AKs: the mean over its hands, and each of them where they differ."""
+    from equipoise.views.tables import print_class
+
+    hands = line.hands_of(name)
+    if as_json:
+        never = [key for key, found in hands.items() if not found.reached]
+        shown = {"hands": {name: line.mean_of(name)}, "infosets": hands, "never_reached": never}
+        where = {"line": line.betting.text, "board": line.board_text()}
+        return _print_json({"game": line.game.name, **origin, **where, **shown})
+    return print_class(line, name)
 
 
 def _show_holdem(
@@ -417,7 +460,7 @@ def plot(
     runs: Annotated[list[Path], Parameter(help="Run directories.")],
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The picture: .png, .svg or .pdf.")],
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The picture to write: .png, .svg or .pdf.")],
     by: Annotated[Literal["iteration", "seconds"], Parameter(help="What the horizontal axis shows.")] = "iteration",
     json: Json = False,
 ) -> None:
@@ -447,10 +490,13 @@ def export(
     run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
     /,
     *,
-    to: Annotated[Literal["json", "csv", "open_spiel", "efg"], Parameter(help="The format; efg writes the game.")],
+    to: Annotated[
+        Literal["json", "csv", "open_spiel", "efg"], Parameter(help="The format; efg writes the game, not the policy.")
+    ],
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The file to write; - is standard output.")],
     board: Annotated[
-        str | None, Parameter(help="Hold'em: the part beside this board, such as 2c7d9s; else that before the flop.")
+        str | None,
+        Parameter(help="Hold'em: export play on this board, such as 2c7d9s; by default play before the flop."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -463,10 +509,10 @@ def export(
     policy = load_policy(run)
     if isinstance(policy, HoldemPolicy):
         if to not in ("csv", "json"):
-            raise EquipoiseError(f"{policy.game} is too large for {to}; export a part of it as csv or json")
+            raise NotSupported(f"{policy.game} is too large for {to}; export part of it as csv or json")
         policy = policy.listed(board or "")
     elif board is not None:
-        raise EquipoiseError(f"--board is for hold'em; {policy.game} is exported as a whole")
+        raise NotSupported(f"--board is for hold'em; leave it out for {policy.game}")
     if to == "efg":
         from equipoise.games.efg import write_efg
 
@@ -478,18 +524,18 @@ def export(
 
 @app.command
 def reproduce(
-    claim: Annotated[str | None, Parameter(help="A claim's id, such as D1; see --list.")] = None,
+    claim: Annotated[str | None, Parameter(help="The id of a claim, such as D1; see --list.")] = None,
     /,
     *,
     list_: Annotated[bool, Parameter(name="--list", negative="", help="List the claims.")] = False,
-    quick: Annotated[bool, Parameter(negative="", help="A scaled-down version, in under two minutes.")] = False,
-    out: Annotated[Path, Parameter(help="Where runs, numbers and figures go; an interrupted sweep goes on.")] = Path(
-        "reproductions"
-    ),
-    page: Annotated[Path | None, Parameter(help="Collect the outcomes in --out into this Markdown page.")] = None,
+    quick: Annotated[bool, Parameter(negative="", help="Run a smaller version that takes under two minutes.")] = False,
+    out: Annotated[
+        Path, Parameter(help="The folder for runs, numbers and figures; interrupted work continues.")
+    ] = Path("reproductions"),
+    page: Annotated[Path | None, Parameter(help="Write the results in --out as this Markdown page.")] = None,
     json: Json = False,
 ) -> None:
-    """Regenerate a claim of the papers: run it, judge it, draw the figure."""
+    """Check a claim of the papers: run it, judge it, draw its figure."""
     from equipoise.experiments.claims import CLAIMS
     from equipoise.experiments.ledger import reproduce as reproduce_claim
     from equipoise.experiments.ledger import write_page
@@ -520,10 +566,10 @@ def bench(
     suite: Annotated[Literal["tabular", "sampling", "neural"], Parameter(help="What to measure.")] = "tabular",
     /,
     *,
-    rounds: Annotated[int, Parameter(help="How often each measurement is repeated; medians are shown.")] = 5,
+    rounds: Annotated[int, Parameter(help="Repeat each measurement this often; medians are shown."), WHOLE] = 5,
     json: Json = False,
 ) -> None:
-    """Measure our speed beside OpenSpiel's and LiteEFG's, in one run on one core."""
+    """Compare our speed with OpenSpiel's and LiteEFG's, in one run on one core."""
     from equipoise.bench import SUITES
     from equipoise.bench.measure import format_rows
 
@@ -538,7 +584,7 @@ def _settings(pairs: list[str] | None) -> dict[str, object]:
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise EquipoiseError(f"--set {pair} is not valid; write it as --set name=value")
+            raise InvalidParameter(f"--set {pair} is not valid; write --set name=value")
         settings[name.strip()] = value.strip()
     return settings
 
@@ -561,8 +607,10 @@ def _resumable(folder: Path) -> Iterator[None]:
     try:
         yield
     except Interrupted as error:
-        _note(f"saved after iteration {error.iteration:,}; go on with: equipoise resume {folder}")
-        sys.exit(130)
+        _fail(
+            f"stopped after iteration {error.iteration:,}, which is saved; continue with: equipoise resume {folder}",
+            130,
+        )
 
 
 def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:
@@ -609,19 +657,32 @@ def _read_hyphens(arguments: list[str]) -> list[str]:
 
 
 def main() -> None:
-    """Run the command line; mistakes end with one line on standard error and exit code 2."""
+    """Run the command line; mistakes end with one line on standard error (and as JSON on request) and exit code 2."""
     try:
-        app(_read_hyphens(sys.argv[1:]), exit_on_error=False, print_error=False)
-    except CycloptsError as error:
-        error.verbose = False
-        _warn(" ".join(str(error).split()) + " (see --help)")
-        sys.exit(2)
-    except EquipoiseError as error:
-        _warn(str(error))
-        sys.exit(2)
-    except KeyboardInterrupt:
-        _warn("interrupted")
-        sys.exit(130)
+        try:
+            app(_read_hyphens(sys.argv[1:]), exit_on_error=False, print_error=False)
+        except CycloptsError as error:
+            _fail(in_words(error), 2)
+        except EquipoiseError as error:
+            _fail(str(error), 2)
+        except KeyboardInterrupt:
+            _fail("interrupted", 130)
+        except SystemExit as stop:
+            if isinstance(stop.__context__, BrokenPipeError):  # rich makes it an exit of its own
+                raise stop.__context__ from None
+            raise
+        finally:
+            sys.stdout.flush()  # here, where a reader that has gone away is no error
     except BrokenPipeError:  # the reader (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(0)
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    """End with a sentence on standard error and, with --json, as the last line of standard output."""
+    _warn(text)
+    if "--json" in sys.argv[1:]:
+        _print_json({"error": text, "exit_code": code})
+    sys.exit(code)

@@ -104,7 +104,7 @@ def require_number(name: str, value: float, *, above: float, at_most: float = ma
     """Refuse what is not a finite number above ``above``, and at most ``at_most``."""
     if not (math.isfinite(value) and above < value <= at_most):
         wanted = f"above {above:g}" + ("" if at_most == math.inf else f", at most {at_most:g}")
-        raise InvalidParameter(f"{name}={value} is not valid; give a number {wanted}")
+        raise InvalidParameter(f"{name}={value} is not valid; give a finite number {wanted}")
 
 
 HIGHEST_SEED = 2**64 - 1

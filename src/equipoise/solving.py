@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, require_number, require_seed, require_whole
 from equipoise.games import Game, load_game
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
@@ -139,7 +139,8 @@ def solve(
     """
     if isinstance(game, str):
         game = load_game(game)
-    algorithm = algorithm or default_algorithm(game)
+    if algorithm is None:
+        algorithm = default_algorithm(game)
     recipe = find_recipe(algorithm)
     unlisted = recipe.unlists(game, engine)
     resolved = recipe.resolve(parameters or {}, preset, unlisted=unlisted)
@@ -148,10 +149,12 @@ def solve(
     if all(limit is None for limit in limits.values()):
         limits["iterations"] = DEFAULT_ITERATIONS
     stop = Stop(**limits)  # type: ignore[arg-type]
-    if evaluation_growth is not None and not evaluation_growth > 1.0:
-        raise EquipoiseError(f"evaluation_growth={evaluation_growth} is not valid; give a number above 1")
-    if seed < 0:
-        raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
+    if evaluation_growth is not None:
+        require_number("evaluation_growth", evaluation_growth, above=1)
+    if first_evaluation is not None:
+        require_whole("first_evaluation", first_evaluation)
+    require_number("checkpoint_seconds", checkpoint_seconds, above=0)
+    require_seed(seed)
     require_threads(threads)
     config = {
         "game": game.name,
@@ -349,6 +352,7 @@ def _run(
             seconds_before, core_seconds_before = checkpoint.seconds, checkpoint.core_seconds
             del checkpoint  # may be as large as the solver itself
         history = directory.cut_log(solver.iteration)
+    begun_at = solver.iteration
     history = drive(
         solver,
         evaluate,
@@ -363,6 +367,11 @@ def _run(
         on_progress=on_progress,
         on_record=_tensorboard(directory) if config.get("tensorboard") and directory is not None else None,
     )
+    if solver.iteration == begun_at:
+        on_complaint(
+            f"this run had already finished, after {begun_at:,} iterations: nothing was done; to take it further, give "
+            f"more iterations (--iterations {2 * begun_at}), a lower until or more seconds"
+        )
     last = history[-1]
     solution = Solution(
         game=config["game"],

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numba
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import require_whole
 
 SLICE_SECONDS = 0.05  # what runs between two decisions, at most
 TRIAL_SECONDS = 0.02  # how long another number of threads is tried; a choice that proves itself gets longer slices
@@ -29,8 +29,7 @@ Item = TypeVar("Item")
 
 def require_threads(count: int) -> None:
     """Refuse a number of threads that is none."""
-    if count < 1:
-        raise EquipoiseError(f"threads={count} is not valid; give a number above 0")
+    require_whole("threads", count)
 
 
 def set_threads(count: int) -> int:

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -149,18 +150,21 @@ def test_match(run, kuhn, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["match", "kuhn", "unifrom"], "neither a run, nor a policy file, nor one of uniform"),
+        (
+            ["match", "kuhn", "unifrom"],
+            "not a run, a policy file or one of uniform, always-call, always-raise; did you mean 'uniform'?",
+        ),
         (["match", "uniform", "uniform"], "--game"),
-        (["match", "kuhn", "uniform", "--hands", "1"], "4 hands or more"),
-        (["match", "kuhn", "uniform", "--exact", "--log", "x"], "nothing to write"),
+        (["match", "kuhn", "uniform", "--hands", "1"], "whole number of 4 or more"),
+        (["match", "kuhn", "uniform", "--exact", "--log", "x"], "leave out --log and --phh"),
         (["solve", "leduk_poker"], "did you mean 'leduc_poker'?"),
         (["solve", "leduc_poker", "--algorithm", "crf+"], "did you mean 'cfr+'?"),
         (["solve", "nl_leduc(stack=0)"], "whole number from 1 to 30"),
         (["solve", "nl_leduc(stak=5)"], "did you mean 'stack'?"),
         (["solve", "nl_leduc(5)"], "name=value"),
         (["solve", "leduc_poker", "--iterations", "many"], "--iterations"),
-        (["solve", "leduc_poker", "--iterations", "0"], "above 0"),
-        (["solve", "leduc_poker", "--threads", "0"], "above 0"),
+        (["solve", "leduc_poker", "--iterations", "0"], "whole number of 1 or more"),
+        (["solve", "leduc_poker", "--threads", "0"], "whole number of 1 or more"),
         (["solve", "leduc_poker", "--set", "alpha=1"], "has no parameter 'alpha'"),
         (["solve", "leduc_poker", "--algorithm", "dcfr", "--set", "alpha=x"], "alpha=x is not valid"),
         (["solve", "goofspiel(cards=9)"], "GiB"),
@@ -178,8 +182,35 @@ def test_match(run, kuhn, tmp_path):
         (["solve", "kuhn_poker", "--out", "kuhn"], "already holds a run"),
         (["plot", "kuhn", "-o", "picture.xyz"], "cannot draw"),
         (["evaluate", "junk.npz"], "damaged or not a policy"),
-        (["slove", "leduc_poker"], "solve"),
-        (["solve"], "GAME"),
+        (["slove", "leduc_poker"], "there is no command 'slove'; did you mean 'solve'?; see equipoise --help"),
+        (["solve"], "GAME is missing; see equipoise solve --help"),
+        (["solve", "leduc"], "did you mean 'leduc_poker'?"),
+        (["solve", "kuhn_poker", "--algorithm", "cfrplus"], "did you mean 'cfr+'?"),
+        (["solve", "kuhn_poker", "--algorithm", ""], "unknown algorithm ''"),
+        (["solve", "kuhn_poker", "--iteration", "5"], "no option --iteration; did you mean --iterations?"),
+        (["solve", "kuhn_poker", "--iterations"], "--iterations needs a value"),
+        (["solve", "kuhn_poker", "--seed", "1", "--seed", "2"], "--seed is given twice"),
+        (["solve", "kuhn_poker", "--iterations", "1.5"], "--iterations 1.5 is not valid; give a whole number"),
+        (["solve", "kuhn_poker", "--iterations", "nan"], "--iterations nan is not valid"),
+        (["solve", "kuhn_poker", "--seconds", "nan"], "seconds=nan is not valid; give a finite number above 0"),
+        (["solve", "kuhn_poker", "--seconds", "inf"], "seconds=inf is not valid"),
+        (["solve", "kuhn_poker", "--seconds", "long"], "--seconds long is not valid; give a number"),
+        (["solve", "kuhn_poker", "--core-seconds", "-1"], "core_seconds=-1.0 is not valid"),
+        (["solve", "kuhn_poker", "--until", "nan"], "until=nan is not valid"),
+        (["solve", "kuhn_poker", "--evaluation-growth", "inf"], "evaluation_growth=inf is not valid"),
+        (["solve", "kuhn_poker", "--first-evaluation", "0"], "first_evaluation=0 is not valid"),
+        (["solve", "kuhn_poker", "--checkpoint-seconds", "nan"], "checkpoint_seconds=nan is not valid"),
+        (["solve", "kuhn_poker", "--seed", "18446744073709551616"], "from 0 to 18446744073709551615"),
+        (["solve", "kuhn_poker", "--seed", "-1"], "seed=-1 is not valid"),
+        (["match", "kuhn", "uniform", "--seed", "18446744073709551616"], "from 0 to 18446744073709551615"),
+        (["match", "kuhn", "uniform", "--hands", "-1"], "hands=-1 is not valid"),
+        (["show", "kuhn", "--limit", "-1"], "--limit=-1 is not valid; give a whole number of 0 or more"),
+        (["show", "kuhn", "--player", "2"], "--player 2 is not valid; give 0 or 1"),
+        (["show", "kuhn", "--infoset", "k|"], "did you mean 'K|'?"),
+        (["show", "kuhn", "--infoset", "K|", "--player", "1"], "leave out --player and --limit"),
+        (["show", "kuhn", "more"], "'more' is not expected here; see equipoise show --help"),
+        (["plot", "kuhn"], "--output is missing"),
+        (["bench", "--rounds", "0"], "rounds=0 is not valid"),
     ],
     ids=lambda value: " ".join(value)[:50] if isinstance(value, list) else "",
 )
@@ -191,6 +222,41 @@ def test_mistakes_end_with_one_line_and_code_2(run, kuhn, tmp_path, arguments, s
     assert out == ""
     assert says in err
     assert len(err.strip().splitlines()) == 1, err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["solve", "leduk_poker"], ["solve", "kuhn_poker", "--iterations", "x"], ["slove"]]
+)
+def test_mistakes_are_json_where_json_is_asked_for(run, arguments):
+    code, out, err = run(*arguments, "--json")
+    told = last_json(out)
+    assert code == told["exit_code"] == 2 and err == f"equipoise: {told['error']}\n"
+
+
+def test_resuming_a_finished_run_says_so(run, kuhn):
+    code, out, err = run("resume", kuhn, "--json")
+    assert code == 0 and last_json(out)["iterations"] == 300
+    assert "already finished, after 300 iterations" in err and "--iterations 600" in err
+    code, out, err = run("resume", kuhn, "--iterations", "301", "--json")
+    assert code == 0 and last_json(out)["iterations"] == 301 and "finished" not in err
+
+
+def test_a_plot_of_one_point_shows_it(run, tmp_path):
+    for iterations, name in ((1, "one"), (30, "many")):
+        run("solve", "kuhn_poker", "--iterations", str(iterations), "--out", name)
+        assert run("plot", name, "-o", f"{name}.svg")[0] == 0
+    markers = [len(re.findall(r"#0b6e99", (tmp_path / f"{name}.svg").read_text())) for name in ("one", "many")]
+    assert markers[0] > markers[1]  # a dot, filled and with an edge, in place of a line without length
+
+
+@pytest.mark.parametrize("arguments", ["--help", "solve --help", "algorithms", "games --json", "show kuhn"])
+def test_a_reader_that_leaves_early_is_no_error(run, kuhn, tmp_path, arguments):
+    command = [sys.executable, "-m", "equipoise", *arguments.split()]
+    reading, writing = os.pipe()
+    os.close(reading)  # as after `| head`, only sooner
+    done = subprocess.run(command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_ctrl_c_saves_and_says_how_to_resume(tmp_path):

@@ -1,10 +1,14 @@
 """The command line on hold'em: grids, hands, boards and exports, on a deck small enough for a test."""
 
 import csv
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from equipoise.solving import load_policy
 from equipoise.views.grids import _colours_of
+from equipoise.views.tables import print_class
 from tests.holdem import write_small_holdem
 from tests.unit.test_cli import last_json, run  # noqa: F401 - a fixture
 
@@ -43,9 +47,15 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
 
     for arguments, complaint in (
         (("evaluate", "small", "--threads", "0"), "threads=0 is not valid"),
-        (("show", "small", "--limit", "5"), "has --line and --hand"),
-        (("show", "small", "--hand", "5c5d", "-o", "hand.png"), "leave out --hand"),
-        (("show", "small", "--line", "rc/"), "needs a board"),
+        (("show", "small", "--limit", "5"), "use --line and --hand"),
+        (("show", "small", "--hand", "5c5d", "-o", "hand.png"), "leave out --hand and --infoset"),
+        (("show", "small", "--line", "rc/"), "the line 'rc/' needs a board of 2 cards, not 0; give --board"),
+        (("show", "small", "--line", "rc/", "--board", "5c4d2h"), "needs a board of 2 cards, not 3"),
+        (("show", "small", "--line", "cr", "--board", "5c4d"), "the line 'cr' has no board; leave out --board"),
+        (("show", "small", "--board", "5c4d"), "the start of the hand has no board"),
+        (("export", "small", "--to", "csv", "--board", "5c4d2h", "-o", "x"), "has 2 cards, and '5c4d2h' has 3"),
+        (("show", "small", "--hand", "55", "--line", "rc/", "--board", "5c5d5h"), "needs a board of 2 cards, not 3"),
+        (("show", "small", "--infoset", "5c5d|", "--line", "c"), "--infoset already names"),
         (("show", "small", "--line", "xx"), "not legal"),
         (("export", "small", "--to", "efg", "-o", "x.efg"), "too large for efg"),
         (("solve", "kuhn_poker", "--until-mbb", "5"), "not measured in big blinds"),
@@ -59,6 +69,27 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
     ):
         code, _, err = run(*arguments)
         assert code == 2 and complaint in err and err.count("\n") == 1, (arguments, err)
+
+
+def test_a_class_of_hands_is_shown_as_one(run, solved, capsys):  # noqa: F811
+    cells = last_json(run("show", "small", "--line", "cr", "--json")[1])["hands"]
+    for text, name, hands in (("54s", "54s", 3), ("45S", "54s", 3), ("54o", "54o", 6), ("55", "55", 3)):
+        found = last_json(run("show", "small", "--line", "cr", "--hand", text, "--json")[1])
+        assert found["hands"] == {name: pytest.approx(cells[name])} and len(found["infosets"]) == hands
+    both = last_json(run("show", "small", "--line", "cr", "--hand", "54", "--json")[1])
+    expected = {action: (3 * cells["54s"][action] + 6 * cells["54o"][action]) / 9 for action in cells["54s"]}
+    assert both["hands"]["54"] == pytest.approx(expected) and len(both["infosets"]) == 9
+    _, out, _ = run("show", "small", "--hand", "54s")
+    assert "54s (3 hands)" in out and "5c4c" not in out  # before the board, suits make no difference
+    line = load_policy("small").line("rc/", "3c2c")
+    mixed = np.random.default_rng(0).dirichlet(np.ones(2), len(line.hands))
+    print_class(replace(line, probabilities=mixed), "54o")  # hands that play differently are shown one by one
+    out = capsys.readouterr().out
+    assert "54o (mean of 6 hands)" in out and out.count("/2c3c|rc/") == 6
+    code, _, err = run("show", "small", "--hand", "55s")
+    assert code == 2 and "cannot read the cards '55s'" in err and err.count("\n") == 1
+    code, _, err = run("show", "small", "--hand", "55", "--line", "rc/", "--board", "5c5d")
+    assert code == 2 and "no hand 55 is possible on 5c5d" in err
 
 
 @pytest.mark.parametrize("raises", [0, 1, 3, 6])

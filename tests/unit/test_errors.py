@@ -56,7 +56,7 @@ def test_what_is_not_a_whole_number_in_range_is_refused(value):
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, -math.inf, 5.5])
 def test_what_is_not_a_number_in_range_is_refused(value):
-    with pytest.raises(errors.InvalidParameter, match="give a number above 0, at most 5"):
+    with pytest.raises(errors.InvalidParameter, match="give a finite number above 0, at most 5"):
         require_number("x", value, above=0, at_most=5)
     require_number("x", 5, above=0, at_most=5)
 

@@ -41,7 +41,7 @@ from equipoise.bench.measure import (
 )
 from equipoise.bench.measure import one_core as pinned_to_one_core
 from equipoise.bench.peers import OPEN_SPIEL, import_peer, in_open_spiel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, require_whole
 from equipoise.games import load_game
 from equipoise.games.poker import PokerGame
 from equipoise.policies.policy import policy_from_strategies
@@ -98,8 +98,7 @@ Strategy = Callable[[Any], Mapping[int, float]]
 
 def neural(*, rounds: int = 5, report: Report) -> list[Row]:
     """Measure everything; ``report`` gets a line for each measurement."""
-    if rounds < 1:
-        raise EquipoiseError(f"rounds={rounds} is not valid; give 1 or more")
+    require_whole("rounds", rounds)
     for module in PEER_MODULES:
         import_peer(module)  # says so now, not after minutes, if one is missing
     with pinned_to_one_core() as pinned, _one_torch_thread():

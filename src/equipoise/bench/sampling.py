@@ -57,7 +57,7 @@ from equipoise.bench.peers import (
     import_peer,
     in_open_spiel,
 )
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, require_whole
 from equipoise.games import load_game
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.solvers.recipes import find_recipe
@@ -94,8 +94,7 @@ THREADS_SECONDS = 1.0  # an iteration takes a good part of the usual time
 
 def sampling(*, rounds: int = 5, report: Report) -> list[Row]:
     """Measure everything; ``report`` gets a line for each measurement."""
-    if rounds < 1:
-        raise EquipoiseError(f"rounds={rounds} is not valid; give 1 or more")
+    require_whole("rounds", rounds)
     for module in ("pyspiel", "LiteEFG"):
         import_peer(module)  # says so now, not after minutes, if one is missing
     with tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:

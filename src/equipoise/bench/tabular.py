@@ -30,7 +30,7 @@ from equipoise.bench.measure import (
 )
 from equipoise.bench.measure import one_core as pinned_to_one_core
 from equipoise.bench.peers import LITE_EFG, OPEN_SPIEL, LiteEFGCFRPlus, OpenSpielCFRPlus, import_peer, in_open_spiel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import require_whole
 from equipoise.games import load_game
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.regret.rules import CFRPlus
@@ -53,8 +53,7 @@ PROGRAM_RUNS = 5
 
 def tabular(*, rounds: int = 5, report: Report) -> list[Row]:
     """Measure everything; ``report`` gets a line for each measurement."""
-    if rounds < 1:
-        raise EquipoiseError(f"rounds={rounds} is not valid; give 1 or more")
+    require_whole("rounds", rounds)
     for module in ("pyspiel", "LiteEFG"):
         import_peer(module)  # says so now, not after minutes, if one is missing
     with pinned_to_one_core() as pinned, tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, require_seed, require_whole
 from equipoise.evaluation.aivat import LuckCorrector
 from equipoise.evaluation.board_aivat import BoardLuck
 from equipoise.evaluation.hands import Hand, recorded_hands
@@ -219,10 +219,8 @@ def play_match(
     ``game`` is needed only where no policy names it. ``on_hand`` is called with every hand, and costs time. The result
     depends on the players, the number of hands and the seed, not on ``threads``.
     """
-    if hands < 4:
-        raise EquipoiseError(f"hands={hands} is not valid; an interval needs 4 hands or more")
-    if seed < 0:
-        raise EquipoiseError(f"seed={seed} is not valid; give 0 or more")
+    require_whole("hands", hands, low=4)  # an interval needs two deals, each played twice
+    require_seed(seed)
     require_threads(threads)
     played, players = _seat(a, b, game)
     through = _way_to_play(played, players)

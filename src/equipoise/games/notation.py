@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidNotation
 from equipoise.games.betting import (
     CALL,
     FOLD,
@@ -35,12 +35,16 @@ def read_cards(deck: Deck, text: str) -> Cards:
     while rest:
         found = re.match("|".join(names), rest)
         if found is None:
-            unknown = text[len(text) - len(rest) :]
+            place = f" at '{text[len(text) - len(rest) :]}'" if len(rest) < len(text) else ""
             suits = f" and a suit ({' '.join(deck.suits)})" if deck.suits != ("",) else ""
-            raise EquipoiseError(f"'{unknown}' in '{text}' is not a card: a rank ({' '.join(deck.ranks)}){suits}")
+            example = deck.text((deck.size - 1, 0))
+            raise InvalidNotation(
+                f"cannot read the cards '{text}'{place}: write each as a rank ({' '.join(deck.ranks)}){suits}, "
+                f"as in {example}"
+            )
         card = number[found[0]]
         if card in cards:
-            raise EquipoiseError(f"'{text}' has the card {deck.text((card,))} twice")
+            raise InvalidNotation(f"'{text}' has the card {deck.text((card,))} twice")
         cards.append(card)
         rest = rest[found.end() :]
     return tuple(cards)
@@ -58,8 +62,8 @@ def read_action(rules: BettingRules, state: BettingState, text: str) -> int:
     if text == "r" and totals and rules.rounds[state.round].bet_size is not None:
         return RAISE
     after = f"after '{state.text}'" if state.text else "as the first action"
-    raise EquipoiseError(
-        f"betting '{text}' {after} is not legal: player {state.player} may {_legal_texts(rules, state, totals)}"
+    raise InvalidNotation(
+        f"'{text}' {after} is not legal betting; player {state.player} may {_legal_texts(rules, state, totals)}"
     )
 
 
@@ -83,12 +87,12 @@ def read_betting(rules: BettingRules, text: str) -> BettingState:
         missing = state.text.count("/") - slashes
         if step == "/":
             if missing <= 0 and not (state.finished and state.folded < 0 and slashes < state.round):
-                raise EquipoiseError(f"betting '{text}': a '/' stands where no round ends")
+                raise InvalidNotation(f"betting '{text}' has a '/' where no round ends")
             slashes += 1
         elif state.finished:
-            raise EquipoiseError(f"betting '{text}': the hand is over after '{state.text}', but '{step}' follows")
+            raise InvalidNotation(f"betting '{text}': the hand is over after '{state.text}', but '{step}' follows")
         elif missing > 0:
-            raise EquipoiseError(f"betting '{text}': the round is over after '{state.text[:-1]}', write a '/' there")
+            raise InvalidNotation(f"betting '{text}': the round is over after '{state.text[:-1]}'; write a '/' there")
         else:
             state = apply_action(rules, state, read_action(rules, state, step))
     return state
@@ -128,7 +132,7 @@ def read_infoset(game: PokerGame, text: str) -> PokerInfoset:
     hand_text, *board_texts = cards.split("/")
     betting = read_betting(game.betting, betting_text)
     if betting.finished:
-        raise EquipoiseError(f"'{text}': the hand is over after '{betting.text}': nobody has to act")
+        raise InvalidNotation(f"'{text}': the hand is over after '{betting.text}'; nobody has to act")
     hand, board = read_cards(game.deck, hand_text), read_cards(game.deck, "".join(board_texts))
     _check_counts(game, text, [hand], board, {game.board_size(betting.round)})
     return PokerInfoset(game=game, hand=tuple(sorted(hand)), board=ordered_board(game, board), betting=betting)
@@ -166,11 +170,21 @@ def ordered_board(game: PokerGame, board: Cards) -> Cards:
 
 def _check_counts(game: PokerGame, text: str, hands: Sequence[Cards], board: Cards, sizes: set[int]) -> None:
     if any(len(hand) != game.hole_cards for hand in hands):
-        raise EquipoiseError(f"'{text}': a hand of {game.name} has {game.hole_cards} card(s)")
+        wrong = next(len(hand) for hand in hands if len(hand) != game.hole_cards)
+        example = game.deck.text(tuple(range(game.deck.size))[: -game.hole_cards - 1 : -1])
+        raise InvalidNotation(
+            f"'{text}' has a hand of {_counted(wrong)}; {game.name} deals {game.hole_cards}, as in {example}"
+        )
     if len(board) not in sizes:
-        wanted = " or ".join(map(str, sorted(sizes)))
-        raise EquipoiseError(f"'{text}': after this betting the board has {wanted} card(s), not {len(board)}")
+        wanted = " or ".join(str(size or "none") for size in sorted(sizes))
+        raise InvalidNotation(
+            f"'{text}' has a board of {_counted(len(board))}; after this betting it should have {wanted}"
+        )
     cards = [card for cards in (*hands, board) for card in cards]
     for card in cards:
         if cards.count(card) > 1:
-            raise EquipoiseError(f"'{text}': the card {game.deck.text((card,))} is dealt twice")
+            raise InvalidNotation(f"'{text}': the card {game.deck.text((card,))} is dealt twice")
+
+
+def _counted(cards: int) -> str:
+    return f"{cards or 'no'} card{'' if cards == 1 else 's'}"

@@ -1,10 +1,11 @@
 """Policies of hold'em: queried by infoset key like any other, but never listed as a whole.
 
 Flop hold'em has 1.8 billion infosets, limit hold'em over 10^14; any of them can be looked up (``AhKd/2c7d9s|crc/r``), a
-betting line can be seen as a 13 x 13 grid of starting hands, and the part before the flop, or beside one board, becomes
-a :class:`Policy`.
+betting line can be seen as a 13 x 13 grid of starting hands, and play before the flop, or on one board, becomes a
+:class:`Policy`.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError, TooLarge
+from equipoise.errors import EquipoiseError, InvalidNotation, TooLarge
 from equipoise.games.betting import BettingState
 from equipoise.games.notation import ordered_board, read_betting, read_cards, read_infoset
 from equipoise.games.poker import Cards, PokerGame
@@ -103,13 +104,31 @@ class HoldemPolicy:
         """Return what is played at a betting line, as in ``crc/r`` (with a board) or ``cr``, by starting hands."""
         betting = read_betting(self.poker.betting, text)
         if betting.finished:
-            raise EquipoiseError(f"line '{text}': the hand is over there: nobody has to act")
-        cards = ordered_board(self.poker, read_cards(self.poker.deck, board))
+            raise InvalidNotation(f"after the line '{text}' the hand is over; nobody has to act")
+        cards = read_cards(self.poker.deck, board)
         wanted = self.poker.board_size(betting.round)
         if len(cards) != wanted:
-            need = f"give --board with {wanted} cards" if wanted else "it comes before the board: leave --board out"
-            raise EquipoiseError(f"line '{text}' {'needs a board' if wanted else 'has no board'}; {need}")
-        return self._line(betting, cards)
+            what = f"the line '{text}'" if text else "the start of the hand"
+            need = f"needs a board of {wanted} cards, not {len(cards)}" if wanted else "has no board"
+            do = f"give --board {self._some_board(wanted)}" if wanted else "leave out --board, or give a longer --line"
+            raise InvalidNotation(f"{what} {need}; {do}")
+        return self._line(betting, ordered_board(self.poker, cards))
+
+    def _some_board(self, cards: int) -> str:
+        """Return a board to show how one is written."""
+        deck = self.poker.deck
+        return deck.text(tuple(range(0, deck.size, len(deck.suits) + 1))[:cards])
+
+    def hand_class(self, text: str) -> str | None:
+        """Return the class of starting hands that a text such as ``AKs``, ``kk`` or ``T9o`` names; None if none."""
+        deck = self.poker.deck
+        rank = "(" + "|".join(map(re.escape, sorted(deck.ranks, key=len, reverse=True))) + ")"
+        found = re.fullmatch(f"{rank}{rank}([so]?)", text, re.IGNORECASE)
+        if found is None or self.poker.hole_cards != 2 or (found[3] and found[1].lower() == found[2].lower()):
+            return None
+        number = {name.lower(): place for place, name in enumerate(deck.ranks)}
+        high, low = sorted((found[1].lower(), found[2].lower()), key=number.__getitem__, reverse=True)
+        return deck.ranks[number[high]] + deck.ranks[number[low]] + found[3].lower()
 
     def _line(self, betting: BettingState, board: Cards) -> "Line":
         hands = [hand for hand in self.poker.hands if not set(hand) & set(board)]
@@ -125,20 +144,22 @@ class HoldemPolicy:
         )
 
     def listed(self, board: str = "") -> Policy:
-        """Return the part before the board, or the part beside one board, as a policy with all its infosets."""
+        """Return play before the flop, or play on one board, as a policy with all its infosets."""
         game = self.poker
-        cards = ordered_board(game, read_cards(game.deck, board))
+        given = read_cards(game.deck, board)
         sizes = [game.board_size(betting_round) for betting_round in range(len(game.board_cards))]
-        if len(cards) not in sizes:
-            raise EquipoiseError(f"a board of {game.name} has {' or '.join(map(str, sizes[1:]))} cards, not {board}")
+        if len(given) not in sizes:
+            wanted = " or ".join(map(str, sizes[1:]))
+            raise InvalidNotation(f"a board of {game.name} has {wanted} cards, and '{board}' has {len(given)}")
+        cards = ordered_board(game, given)
         states = [
             state for state in self._tree.states if not state.finished and game.board_size(state.round) == len(cards)
         ]
         hands = len(game.hands)
         if len(states) * hands > MOST_LISTED:
-            raise EquipoiseError(
-                f"{game.name} has {len(states):,} decisions beside {board}, each for {hands:,} hands: too many to list;"
-                " `equipoise show` has them by --line and --infoset"
+            raise TooLarge(
+                f"{game.name} has {len(states):,} decisions {f'on {board}' if board else 'before the flop'}, each for "
+                f"{hands:,} hands: too many to list; see them by `equipoise show --line` and `--infoset`"
             )
         keys: list[str] = []
         players: list[int] = []
@@ -191,9 +212,42 @@ class Line:
 
     def title(self) -> str:
         """Return the public state in words."""
-        beside = f" beside {self.game.deck.text(self.board)}" if self.board else ""
+        where = f" on {self.board_text()}" if self.board else ""
         before = f"after '{self.betting.text}'" if self.betting.text else "first to act"
-        return f"player {self.betting.player} {before}{beside}"
+        return f"player {self.betting.player} {before}{where}"
+
+    def board_text(self) -> str:
+        """Return the board as it is written."""
+        return self.game.deck.text(self.board)
+
+    def hands_of(self, name: str) -> dict[str, ActionProbabilities]:
+        """Return what each hand of a class plays, such as ``AKs``, ``AA`` or ``AK`` (suited or not), by infoset key."""
+        return {
+            self.game.infoset_text(self.hands[place], self.board, self.betting.text): ActionProbabilities(
+                self.actions, self.probabilities[place], reached=bool(self.reached[place])
+            )
+            for place in self._places_of(name)
+        }
+
+    def mean_of(self, name: str) -> ActionProbabilities:
+        """Return the mean over the hands of a class; those that the average never reached count if it has no others."""
+        places = self._places_of(name)
+        reached = [place for place in places if self.reached[place]]
+        mean = self.probabilities[reached or places].mean(axis=0)
+        return ActionProbabilities(self.actions, mean, reached=bool(reached))
+
+    def _places_of(self, name: str) -> list[int]:
+        deck = self.game.deck
+
+        def in_class(low: int, high: int) -> bool:
+            suited = low % len(deck.suits) == high % len(deck.suits)
+            ranks = deck.ranks[deck.rank(high)] + deck.ranks[deck.rank(low)]
+            return name in (ranks, ranks + ("s" if suited else "o"))
+
+        places = [place for place, (low, high) in enumerate(self.hands) if in_class(low, high)]
+        if not places:
+            raise InvalidNotation(f"no hand {name} is possible on {self.board_text()}")
+        return places
 
     def grid(self) -> Float:
         """Return [rank, rank, action]: means over the hands of each cell; suited above the diagonal, aces first.

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidParameter, require_number, require_whole
 from equipoise.runs.directory import Checkpoint, RunDirectory
 
 CHECKPOINT_SHARE = 0.05  # of the time at most goes into checkpoints, even those of two gigabytes
@@ -47,11 +47,15 @@ class Stop:
     def __post_init__(self) -> None:
         limits = ("iterations", "until", "seconds", "core_seconds")
         if all(getattr(self, name) is None for name in limits):
-            raise EquipoiseError("say when to stop: iterations, until (an exploitability), seconds or core_seconds")
+            raise InvalidParameter(
+                "give iterations, until (an exploitability), seconds or core_seconds, to say when to stop"
+            )
         for name in limits:
             limit = getattr(self, name)
-            if limit is not None and not limit > 0:
-                raise EquipoiseError(f"{name}={limit} is not valid; give a number above 0")
+            if limit is not None and name == "iterations":
+                require_whole(name, limit)
+            elif limit is not None:
+                require_number(name, limit, above=0)
 
 
 @dataclass(frozen=True, kw_only=True)

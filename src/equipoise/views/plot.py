@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidParameter, NotMeasurable
 from equipoise.files import write_atomically
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def plot_convergence(
     """Draw the runs' exploitability and write the picture to ``path`` (its ending gives the format)."""
     unmeasured = [label for label, history in histories.items() if any("exploitability" not in r for r in history)]
     if unmeasured:
-        raise EquipoiseError(f"{unmeasured[0]} has no exploitability to draw: the game is too large for it")
+        raise NotMeasurable(f"{unmeasured[0]}: there is no exploitability to draw; the game is too large for it")
     curves = {
         label: [[(record[by], record["exploitability"]) for record in history if record.get("exploitability", 0) > 0]]
         for label, history in histories.items()
@@ -50,13 +50,14 @@ def plot_sweep(
     figure, axes = pyplot.subplots(figsize=(7.0, 4.2), dpi=150)
     for number, (label, seeds) in enumerate(curves.items()):
         if any(not curve for curve in seeds):
-            raise EquipoiseError(f"{label} has no evaluation to draw yet")
+            raise NotMeasurable(f"{label} has no evaluation to draw yet; let it run longer")
         colour = _COLOURS[number % len(_COLOURS)]
         start = max(curve[0][0] for curve in seeds)
         end = min(curve[-1][0] for curve in seeds)
         x = np.array(sorted({point[0] for curve in seeds for point in curve if start <= point[0] <= end}))
         levels = np.array([np.interp(x, *np.array(curve).T) for curve in seeds])
-        axes.plot(x, levels.mean(axis=0), label=label, color=colour, linewidth=1.8)
+        marker = "o" if len(x) == 1 else ""  # a line of one point would not be seen
+        axes.plot(x, levels.mean(axis=0), label=label, color=colour, linewidth=1.8, marker=marker)
         if len(seeds) > 1:
             axes.fill_between(x, levels.min(axis=0), levels.max(axis=0), color=colour, alpha=0.2, linewidth=0)
     if log:
@@ -74,7 +75,7 @@ def save_picture(figure: "Figure", path: str | Path) -> None:
 
     kind = Path(path).suffix.lstrip(".") or "png"
     if kind not in figure.canvas.get_supported_filetypes():
-        raise EquipoiseError(f"{path}: cannot draw a '.{kind}' picture; use .png, .svg or .pdf")
+        raise InvalidParameter(f"{path}: cannot draw a '.{kind}' picture; use .png, .svg or .pdf")
     with write_atomically(path) as file:
         figure.savefig(file, format=kind, bbox_inches="tight")
     pyplot.close(figure)

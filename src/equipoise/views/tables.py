@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from equipoise.evaluation.match import Estimate, ExactResult, MatchResult
+from equipoise.policies.holdem_policy import Line
 from equipoise.policies.policy import NEVER_REACHED, Policy
 
 _BAR = "█"
@@ -37,7 +38,11 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     for name, number in numbers.items():
         if name != "threads" and number is not None:
             shown = (
-                f"{number:.6g}" if isinstance(number, float) else f"{number:,}" if isinstance(number, int) else number
+                f"{number:.6g}"
+                if isinstance(number, float)
+                else f"{number:,}"
+                if isinstance(number, int) and name != "seed"
+                else number
             )
             print(f"{name:<15}{shown} {units.get(name, '')}".rstrip())  # noqa: T201
 
@@ -54,6 +59,23 @@ def print_policy(policy: Policy, indices: Sequence[int]) -> None:
             bar = _BAR * round(20 * float(probability)) if policy.is_reached(index) else f"({NEVER_REACHED})"
             table.add_row(*where, name, f"{probability:.4f}", bar)
     print_table(table)
+
+
+def print_class(line: Line, name: str) -> None:
+    """Print what a class of starting hands plays: one row if its hands play alike, else the mean and each hand."""
+    hands, mean = line.hands_of(name), line.mean_of(name)
+    alike = all(
+        abs(played[action] - mean[action]) < 5e-5 and played.reached == mean.reached
+        for played in hands.values()
+        for action in line.actions
+    )
+    print(line.title())  # noqa: T201
+    rows = {f"{name} ({'' if alike else 'mean of '}{len(hands)} hands)": mean, **({} if alike else hands)}
+    shown = [
+        (key, *(f"{p:.4f}" for p in played.values()), "" if played.reached else f"({NEVER_REACHED})")
+        for key, played in rows.items()
+    ]
+    print_rows(shown, columns=("hand", *line.actions, ""))
 
 
 def print_match(result: MatchResult, *, unit: str, big_blind: int | None) -> None:

@@ -231,9 +231,9 @@ def test_units():
         ({"a": "uniform", "b": "uniform"}, "--game"),
         ({"a": "uniform", "b": "always-call", "game": "goofspiel(cards=3)"}, "plays poker only"),
         ({"a": "unifrom", "b": ("kuhn_poker", 1)}, "no player 'unifrom'"),
-        ({"a": ("kuhn_poker", 1), "b": "uniform", "hands": 3}, "4 hands or more"),
-        ({"a": ("kuhn_poker", 1), "b": "uniform", "seed": -1}, "0 or more"),
-        ({"a": ("kuhn_poker", 1), "b": "uniform", "threads": 0}, "above 0"),
+        ({"a": ("kuhn_poker", 1), "b": "uniform", "hands": 3}, "whole number of 4 or more"),
+        ({"a": ("kuhn_poker", 1), "b": "uniform", "seed": -1}, "whole number from 0"),
+        ({"a": ("kuhn_poker", 1), "b": "uniform", "threads": 0}, "whole number of 1 or more"),
     ],
 )
 def test_mistakes_are_explained(arguments, says):
