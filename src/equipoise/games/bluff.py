@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import factorial, prod
+from math import factorial, inf, prod
 from typing import NamedTuple
 
 from equipoise.games.game import CHANCE, TERMINAL, Game, State
@@ -63,6 +63,7 @@ class BluffRound(NamedTuple):
 class Bluff(Game):
     """Bluff in which the players start with ``dice[0]`` and ``dice[1]`` dice."""
 
+    max_nodes = inf
     dice: tuple[int, int]
 
     @property

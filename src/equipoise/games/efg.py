@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite
+from math import inf
 from pathlib import Path
 from typing import IO
 
 from equipoise.errors import EquipoiseError
 from equipoise.files import write_atomically
 from equipoise.games.game import CHANCE, TERMINAL, Game, State
+from equipoise.games.referee import BrokenRules, Position, Referee
 
 Payoffs = tuple[Fraction, Fraction]
 
@@ -42,6 +43,7 @@ class Infoset:
 class EfgGame(Game):
     """A game tree from a file, as tables over its nodes in the order of the file; node 0 is the root."""
 
+    max_depth = max_nodes = inf
     path: str
     infosets: tuple[Infoset, ...]
     infoset_of: tuple[int, ...]
@@ -352,49 +354,74 @@ def write_efg(game: Game, path: str | Path) -> None:
 
 def _write_nodes(game: Game, file: IO[str]) -> None:
     file.write(f'EFG 2 R {_quote(game.name)} {{ "P0" "P1" }}\n""\n\n')
-    infosets: tuple[dict[str, tuple[int, str]], ...] = ({}, {})  # by player and key: number of actions, definition
-    outcomes: dict[str, int] = {}
-    chance_nodes = 0
-    stack = [game.root()]
-    while stack:
-        state = stack.pop()
-        player = state.player
+    referee, writer = Referee(game), _NodeWriter(game, file)
+    # Each state comes with the way there: how many actions, which the last was, and the way before it.
+    way: _Way = (0, 0, None)
+    try:
+        stack = [(referee.root(), way)]
+        while stack:
+            state, way = stack.pop()
+            position = referee.position(state)
+            writer.write(referee, state, position)
+            actions = position[1]
+            if actions and way[0] == game.max_depth:
+                raise referee.too_deep()
+            if writer.nodes + len(stack) + len(actions) > game.max_nodes:
+                raise referee.too_many()
+            children = referee.children(state, actions)
+            stack += [(child, (way[0] + 1, place, way)) for place, child in enumerate(children)][::-1]
+    except BrokenRules as fault:
+        places: list[int] = []
+        before: _Way | None = way
+        while before is not None and before[2] is not None:
+            places.append(before[1])
+            before = before[2]
+        raise referee.refusal(referee.names_on_way(places[::-1]), fault) from fault.__cause__
+
+
+_Way = tuple[int, int, "_Way | None"]
+
+
+class _NodeWriter:
+    """Writes one line a node, and gives numbers to what it meets."""
+
+    def __init__(self, game: Game, file: TextIO) -> None:
+        self.game, self.file = game, file
+        self.infosets: tuple[dict[str, tuple[int, str]], ...] = ({}, {})  # by player and key: actions, definition
+        self.outcomes: dict[str, int] = {}
+        self.nodes = self.chance_nodes = 0
+
+    def write(self, referee: Referee, state: State, position: Position) -> None:
+        player, actions, chances, payoff = position
+        self.nodes += 1
         if player == TERMINAL:
-            mine, theirs = _decimal(state.payoff(), game), _decimal(-state.payoff(), game)
-            number = outcomes.setdefault(mine, len(outcomes) + 1)
-            file.write(f't "" {number} "{mine}" {{ {mine}, {theirs} }}\n')
-            continue
-        actions = state.actions()
-        if player == CHANCE:
-            chance_nodes += 1
-            names = (_quote(state.action_name(action)) for action in actions)
-            numbers = _probabilities(state.chance_probabilities(), game)
-            listed = " ".join(f"{name} {number}" for name, number in zip(names, numbers, strict=True))
-            file.write(f'c "" {chance_nodes} "" {{ {listed} }} 0\n')
+            mine, theirs = _decimal(payoff), _decimal(-payoff)
+            number = self.outcomes.setdefault(mine, len(self.outcomes) + 1)
+            self.file.write(f't "" {number} "{mine}" {{ {mine}, {theirs} }}\n')
+        elif player == CHANCE:
+            self.chance_nodes += 1
+            names = map(_quote, referee.action_names(state, actions))
+            listed = " ".join(f"{name} {number}" for name, number in zip(names, _probabilities(chances), strict=True))
+            self.file.write(f'c "" {self.chance_nodes} "" {{ {listed} }} 0\n')
         else:
-            key, known = state.infoset_key(), infosets[player]
+            key, known = referee.key(state), self.infosets[player]
             if key not in known:
                 # Named at the first visit only: Gambit refuses an infoset whose labels differ between its nodes.
-                listed = " ".join(_quote(state.action_name(action)) for action in actions)
+                listed = " ".join(map(_quote, referee.action_names(state, actions)))
                 known[key] = (len(actions), f"{player + 1} {len(known) + 1} {_quote(key)} {{ {listed} }}")
             count, definition = known[key]
             if count != len(actions):
-                raise EquipoiseError(
-                    f"{game.name}: infoset '{key}' has {count} actions in one history and {len(actions)} in another"
-                )
-            file.write(f'p "" {definition} 0\n')
-        stack.extend(state.child(action) for action in reversed(actions))
+                raise BrokenRules(f"infoset '{key}' has {len(actions)} actions here and {count} in another history")
+            self.file.write(f'p "" {definition} 0\n')
 
 
-def _decimal(value: float, game: Game) -> str:
+def _decimal(value: float) -> str:
     """Return the number in full: Gambit does not read a point and an exponent together."""
-    if not isfinite(value):
-        raise EquipoiseError(f"{game.name}: {value} cannot be written to an .efg file; expected a finite number")
     return str(int(value)) if float(value).is_integer() else format(Decimal(repr(float(value))), "f")
 
 
-def _probabilities(values: Sequence[float], game: Game) -> list[str]:
+def _probabilities(values: Sequence[float]) -> list[str]:
     """Return fractions where they are what was meant: a third is 1/3. Gambit wants a sum of exactly 1."""
     fractions = [Fraction(value).limit_denominator(10**6) for value in values]
     exact = all(abs(float(f) - value) <= 1e-15 * value for f, value in zip(fractions, values, strict=True))
-    return [str(f) for f in fractions] if exact and sum(fractions) == 1 else [_decimal(v, game) for v in values]
+    return [str(f) for f in fractions] if exact and sum(fractions) == 1 else [_decimal(v) for v in values]

@@ -62,12 +62,25 @@ class State(ABC):
 
 
 class Game(ABC):
-    """A two-player zero-sum game with perfect recall."""
+    """A two-player zero-sum game with perfect recall.
+
+    ``max_depth`` (actions in a history, those of chance included) and ``max_nodes`` (histories) bound what is walked
+    of rules, so that an endless game is refused. A class of one's own raises them where its game is larger.
+    """
+
+    max_depth: float = 1000
+    max_nodes: float = 5_000_000
+    _loaded_from: str | None = None
 
     @property
-    @abstractmethod
     def name(self) -> str:
-        """Return the text from which ``load_game`` makes this game again, such as ``"nl_leduc(stack=5)"``."""
+        """Return what people call this game; what loads it again, unless it says otherwise."""
+        return self._loaded_from or type(self).__name__
+
+    @property
+    def address(self) -> str:
+        """Return what files call this game: the text that ``load_game`` made it from, else its name."""
+        return self._loaded_from or self.name
 
     @abstractmethod
     def root(self) -> State:

@@ -7,6 +7,7 @@ are secret, so it makes no difference that player 0 is asked first. With one car
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from equipoise.games.game import TERMINAL, Game, State
 
@@ -18,6 +19,7 @@ _SEEN_BY = (("w", "l", "t"), ("l", "w", "t"))
 class Goofspiel(Game):
     """Goofspiel with ``cards`` cards a hand."""
 
+    max_nodes = inf
     cards: int
     last_round_played: bool = False
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from equipoise.errors import EquipoiseError, nearest
@@ -49,6 +50,7 @@ _TRIAL_SECONDS = 60
 class OpenSpielGame(Game):
     """A two-player zero-sum game of OpenSpiel; ``game`` is the ``pyspiel.Game``, with moves in turns."""
 
+    max_depth = max_nodes = inf
     text: str
     game: Any
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
-from math import comb, prod
+from math import comb, inf, prod
 
 from equipoise.games.betting import (
     BettingRound,
@@ -73,6 +73,7 @@ def sets_of_cards(cards: int, count: int) -> tuple[Cards, ...]:
 class PokerGame(Game):
     """A poker game. ``board_cards[r]`` cards are dealt face up before betting round ``r``."""
 
+    max_nodes = inf
     text: str
     deck: Deck
     betting: BettingRules

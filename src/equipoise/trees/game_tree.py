@@ -1,6 +1,7 @@
 """A game compiled to flat arrays: every history, breadth first, siblings adjacent."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.errors import EquipoiseError
-from equipoise.games import CHANCE, TERMINAL, Game, State
+from equipoise.games import TERMINAL, Game, State
+from equipoise.games.referee import BrokenRules, Referee
 from equipoise.memory import GIB, available_bytes
 from equipoise.trees.treeplex import Float, Int32
 
@@ -16,6 +18,7 @@ Int8 = npt.NDArray[np.int8]
 
 BYTES_PER_HISTORY = 30  # the arrays of a GameTree
 PYTHON_BYTES_PER_HISTORY = 900  # a State and its place in a list while a tree is built from rules in Python
+ALL_NAMES = 1_000  # histories of infosets met before whose action names are all compared, before only some are
 
 
 class InfosetLabels(Protocol):
@@ -70,9 +73,16 @@ class GameTree:
         """Return the number of infosets of both players."""
         return len(self.infoset_player)
 
+    def way_to(self, node: int) -> list[str]:
+        """Return a history as the names of its actions."""
+        return Referee(self.game).names_on_way(_places(self.parent, self.first_child, node))
+
 
 def tree_from_rules(game: Game) -> GameTree:
-    """Walk any game's rules, history by history. Slow (Python) and general; built-in games have faster builders."""
+    """Walk any game's rules, history by history. Slow (Python) and general; built-in games have faster builders.
+
+    Rules may be anybody's: every answer is checked, and what no game can have is refused with the history.
+    """
     estimate = estimate_histories(game)
     room = available_bytes() / PYTHON_BYTES_PER_HISTORY
     if estimate > room:
@@ -80,6 +90,8 @@ def tree_from_rules(game: Game) -> GameTree:
             f"the tree of {game.name} has about {min(estimate, 1e300):.1e} histories (sampled estimate); "
             f"{available_bytes() / GIB:.1f} GiB of memory holds {room:.1e}"
         )
+    referee = Referee(game)
+    most = min(room, game.max_nodes)
     players: list[int] = []
     parents: list[int] = [-1]
     first_children: list[int] = []
@@ -87,37 +99,36 @@ def tree_from_rules(game: Game) -> GameTree:
     infosets: list[int] = []
     probabilities: list[float] = [1.0]
     payoffs: list[float] = []
-    numbers: dict[tuple[int, str], int] = {}
-    action_names: list[tuple[str, ...]] = []
-    level: list[State] = [game.root()]
-    while level:
-        following: list[State] = []
-        next_start = len(players) + len(level)
-        for state in level:
-            node, player = len(players), state.player
-            actions = state.actions()
-            players.append(player)
-            first_children.append(next_start + len(following))
-            child_counts.append(len(actions))
-            payoffs.append(state.payoff() if player == TERMINAL else 0.0)
-            infosets.append(-1)
-            if player >= 0:
-                infosets[-1] = _number(state, player, actions, numbers, action_names)
-            if player != TERMINAL and not actions:
-                raise EquipoiseError(f"{game.name}: a history in which player {player} acts has no legal action")
-            chances = state.chance_probabilities() if player == CHANCE else [1.0] * len(actions)
-            if player == CHANCE and abs(sum(chances) - 1.0) > 1e-6:
-                raise EquipoiseError(f"{game.name}: the probabilities of a chance node sum to {sum(chances)}, not 1")
-            for action, chance in zip(actions, chances, strict=True):
-                following.append(state.child(action))
-                parents.append(node)
-                probabilities.append(chance)
-        level = following
-        if len(players) + len(level) > room:
-            raise EquipoiseError(f"{game.name} has more than {len(players):.1e} histories; they do not fit in memory")
-    keys = [key for _, key in numbers]
+    seen = _SeenInfosets(referee)
+    node, depth = 0, 0
+    try:
+        level: list[State] = [referee.root()]
+        while level:
+            following: list[State] = []
+            next_start = len(players) + len(level)
+            for node, state in enumerate(level, len(players)):
+                player, actions, chances, payoff = referee.position(state)
+                first_child, count = next_start + len(following), len(actions)
+                if first_child + count > most:
+                    raise _too_many(referee, room)
+                players.append(player)
+                first_children.append(first_child)
+                child_counts.append(count)
+                payoffs.append(payoff)
+                infosets.append(seen.number(state, player, actions) if player >= 0 else -1)
+                if count:
+                    if depth == game.max_depth:
+                        raise referee.too_deep()
+                    following += referee.children(state, actions)
+                    parents += [node] * count
+                    probabilities += chances or [1.0] * count
+            level = following
+            depth += 1
+    except BrokenRules as fault:
+        raise referee.refusal(referee.names_on_way(_places(parents, first_children, node)), fault) from fault.__cause__
+    keys = [key for _, key in seen.numbers]
     if len(set(keys)) < len(keys):  # some games give both players the same text
-        keys = [f"P{player}|{key}" for player, key in numbers]
+        keys = [f"P{player}|{key}" for player, key in seen.numbers]
     return GameTree(
         game=game,
         player=np.array(players, np.int8),
@@ -127,45 +138,88 @@ def tree_from_rules(game: Game) -> GameTree:
         infoset=np.array(infosets, np.int32),
         probability=np.array(probabilities),
         payoff=np.array(payoffs),
-        infoset_player=np.array([player for player, _ in numbers], np.int8),
-        infoset_actions=np.array([len(names) for names in action_names], np.int32),
-        labels=ListedLabels(keys, action_names),
+        infoset_player=np.array([player for player, _ in seen.numbers], np.int8),
+        infoset_actions=np.array([len(names) for names in seen.action_names], np.int32),
+        labels=ListedLabels(keys, seen.action_names),
     )
 
 
-def _number(
-    state: State,
-    player: int,
-    actions: Sequence[int],
-    numbers: dict[tuple[int, str], int],
-    action_names: list[tuple[str, ...]],
-) -> int:
-    """Return the number of the state's infoset, giving it the next one when it is new."""
-    key = (player, state.infoset_key())
-    number = numbers.setdefault(key, len(numbers))
-    if number == len(action_names):
-        action_names.append(tuple(state.action_name(action) for action in actions))
-    elif len(actions) != len(action_names[number]):
-        raise EquipoiseError(
-            f"infoset '{key[1]}' of player {player} has {len(action_names[number])} actions in one history and "
-            f"{len(actions)} in another: its key must tell these histories apart"
-        )
-    return number
+def _too_many(referee: Referee, room: float) -> BrokenRules:
+    if referee.game.max_nodes <= room:
+        return referee.too_many()
+    return BrokenRules(f"there are more than {room:.1e} histories: they do not fit in memory")
+
+
+def _places(parents: Sequence[int] | Int32, first_children: Sequence[int] | Int32, node: int) -> list[int]:
+    """Return which of its actions was taken in each history on the way to a node."""
+    places = []
+    while (above := parents[node]) >= 0:
+        places.append(node - int(first_children[above]))
+        node = int(above)
+    return places[::-1]
+
+
+class _SeenInfosets:
+    """The infosets met so far: their numbers, and what all their histories must have in common."""
+
+    def __init__(self, referee: Referee) -> None:
+        self.referee = referee
+        self.numbers: dict[tuple[int, str], int] = {}
+        self.actions: list[Sequence[int]] = []
+        self.action_names: list[tuple[str, ...]] = []
+        self.repeated = 0
+
+    def number(self, state: State, player: int, actions: Sequence[int]) -> int:
+        """Return the number of the state's infoset, giving it the next one when it is new."""
+        key = self.referee.key(state)
+        number = self.numbers.setdefault((player, key), len(self.numbers))
+        if number == len(self.action_names):
+            self.referee.require_text(key)
+            self.actions.append(actions)
+            self.action_names.append(self.referee.action_names(state, actions))
+        elif actions != self.actions[number] or self._names_are_due(state):
+            self._require_same(number, state, actions)
+        return number
+
+    def _names_are_due(self, state: State) -> bool:
+        """Return whether to compare names where actions are the same: of every history at first, later of some."""
+        if type(state).action_name is State.action_name:  # it follows from the action
+            return False
+        self.repeated += 1
+        return self.repeated <= ALL_NAMES or self.repeated % 16 == 0
+
+    def _require_same(self, number: int, state: State, actions: Sequence[int]) -> None:
+        names, known = self.referee.action_names(state, actions), self.action_names[number]
+        if names == known:
+            return
+        player, key = list(self.numbers)[number]
+        if len(names) == len(known):
+            differ = f"actions {', '.join(names)} here and {', '.join(known)} in another history"
+        else:
+            differ = f"{len(names)} actions here and {len(known)} in another history"
+        raise BrokenRules(f"infoset '{key}' of player {player} has {differ}: its key must tell these histories apart")
 
 
 def estimate_histories(game: Game, *, probes: int = 200) -> float:
-    """Estimate the number of histories by random descents (Knuth 1975): the mean of products of branching factors."""
+    """Estimate the number of histories by random descents (Knuth 1975): the mean of products of branching factors.
+
+    A descent ends where rules fail, as the walk over all histories will say what is wrong; an endless one is refused.
+    """
     random = np.random.default_rng(0)
     total = 0.0
     for _ in range(probes):
-        state, weight = game.root(), 1.0
-        while True:
-            total += weight
-            if state.player == TERMINAL:
-                break
-            actions = state.actions()
-            if not actions:  # the builder will say what is wrong
-                break
-            weight *= len(actions)
-            state = state.child(actions[int(random.integers(len(actions)))])
+        places: list[int] = []
+        with suppress(Exception):
+            state, weight = game.root(), 1.0
+            while len(places) <= game.max_depth:
+                total += weight
+                if state.player == TERMINAL:
+                    break
+                actions = state.actions()
+                weight *= len(actions)
+                places.append(int(random.integers(len(actions))))
+                state = state.child(actions[places[-1]])
+        if len(places) > game.max_depth:
+            referee = Referee(game)
+            raise referee.refusal(referee.names_on_way(places[:-1]), referee.too_deep())
     return total / probes

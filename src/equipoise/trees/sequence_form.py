@@ -114,10 +114,7 @@ def sequence_form(tree: GameTree) -> SequenceForm:
         depth,
     )
     if faulty >= 0:
-        raise EquipoiseError(
-            f"{tree.game.name} has no perfect recall: infoset '{tree.labels.keys()[faulty]}' of player "
-            f"{tree.infoset_player[faulty]} forgets what that player knew or did before"
-        )
+        raise _forgetful(tree, faulty, last[tree.infoset_player[faulty]], int(parent_action[faulty]))
     treeplexes, infosets, sequence_of_action = [], [], np.full(max(1, len(action_infoset)), -1, np.int64)
     for player in range(2):
         own = np.flatnonzero(tree.infoset_player == player)
@@ -145,6 +142,17 @@ def sequence_form(tree: GameTree) -> SequenceForm:
         payoffs=_collect_payoffs(tree, treeplexes, sequence_of_action, last, reach),
         labels=tree.labels,
         infosets=(infosets[0], infosets[1]),
+    )
+
+
+def _forgetful(tree: GameTree, infoset: int, last: Int32, first_before: int) -> EquipoiseError:
+    """Return what to say of an infoset whose histories differ in what its player did before."""
+    nodes = np.flatnonzero(tree.infoset == infoset)
+    other = nodes[last[nodes] != first_before][0]
+    first, second = (", ".join(tree.way_to(int(node))) for node in (nodes[0], other))
+    return EquipoiseError(
+        f"{tree.game.name} has no perfect recall: infoset '{tree.labels.keys()[infoset]}' of player "
+        f"{tree.infoset_player[infoset]} forgets what that player knew or did before: it holds [{first}] and [{second}]"
     )
 
 

@@ -379,6 +379,8 @@ class OddState(State):
         return (CHANCE, 0, TERMINAL)[len(self.moves)]
 
     def actions(self) -> list[int]:
+        if self.player == TERMINAL:
+            return []
         return list(range(len(self.game.keys) if not self.moves else self.game.counts[self.moves[0]]))
 
     def child(self, action: int) -> "OddState":
@@ -431,9 +433,12 @@ def test_a_tiny_probability_is_not_written_as_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("game", "reason"),
     [
-        (Odd(payoffs=(1.0, float("nan"))), "odd: nan cannot be written"),
-        (Odd(payoffs=(1.0, float("inf"))), "odd: inf cannot be written"),
-        (Odd(keys=("a", "a"), counts=(1, 2)), "odd: infoset 'a' has 1 actions in one history and 2 in another"),
+        (Odd(payoffs=(1.0, float("nan"))), "odd, after [x, x]: payoff() is nan"),
+        (Odd(payoffs=(1.0, float("inf"))), "odd, after [x, x]: payoff() is inf"),
+        (
+            Odd(keys=("a", "a"), counts=(1, 2)),
+            "odd, after [x]: infoset 'a' has 2 actions here and 1 in another history",
+        ),
     ],
 )
 def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, game: Game, reason: str) -> None:
