@@ -385,7 +385,7 @@ _Way = tuple[int, int, "_Way | None"]
 class _NodeWriter:
     """Writes one line a node, and gives numbers to what it meets."""
 
-    def __init__(self, game: Game, file: TextIO) -> None:
+    def __init__(self, game: Game, file: IO[str]) -> None:
         self.game, self.file = game, file
         self.infosets: tuple[dict[str, tuple[int, str]], ...] = ({}, {})  # by player and key: actions, definition
         self.outcomes: dict[str, int] = {}

@@ -10,7 +10,7 @@ from numbers import Real
 from operator import index
 from typing import NoReturn
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidGame
 from equipoise.games.game import CHANCE, TERMINAL, Game, State, pick
 
 LARGEST_PAYOFF = 1e100  # sums of squares of payoffs stay finite
@@ -186,9 +186,9 @@ class Referee:
                 names.append(name_of(state, action))
         return names + [f"action {place + 1}" for place in places[len(names) :]]
 
-    def refusal(self, way: Sequence[str], fault: BrokenRules) -> EquipoiseError:
+    def refusal(self, way: Sequence[str], fault: BrokenRules) -> InvalidGame:
         """Return the error people see: the game, the names of the actions that lead there, and what is wrong."""
-        return EquipoiseError(f"{self.game.name}, {_shown(list(way))}: {fault}")
+        return InvalidGame(f"{self.game.name}, {_shown(list(way))}: {fault}")
 
 
 def name_of(state: State, action: int) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.compiled import kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidGame
 from equipoise.games import TERMINAL, Game
 from equipoise.trees.game_tree import GameTree, InfosetLabels, Int8
 from equipoise.trees.payoffs import Payoffs, balanced_chunks, sparse_payoffs
@@ -145,12 +145,12 @@ def sequence_form(tree: GameTree) -> SequenceForm:
     )
 
 
-def _forgetful(tree: GameTree, infoset: int, last: Int32, first_before: int) -> EquipoiseError:
+def _forgetful(tree: GameTree, infoset: int, last: Int32, first_before: int) -> InvalidGame:
     """Return what to say of an infoset whose histories differ in what its player did before."""
     nodes = np.flatnonzero(tree.infoset == infoset)
     other = nodes[last[nodes] != first_before][0]
     first, second = (", ".join(tree.way_to(int(node))) for node in (nodes[0], other))
-    return EquipoiseError(
+    return InvalidGame(
         f"{tree.game.name} has no perfect recall: infoset '{tree.labels.keys()[infoset]}' of player "
         f"{tree.infoset_player[infoset]} forgets what that player knew or did before: it holds [{first}] and [{second}]"
     )
