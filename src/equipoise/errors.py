@@ -100,10 +100,10 @@ def require_whole(name: str, value: object, *, low: int = 1, high: int | None = 
         raise InvalidParameter(f"{name}={value} is not valid; give a whole number {wanted}")
 
 
-def require_number(name: str, value: float, *, above: float, at_most: float = math.inf) -> None:
-    """Refuse what is not a finite number above ``above``, and at most ``at_most``."""
-    if not (math.isfinite(value) and above < value <= at_most):
-        wanted = f"above {above:g}" + ("" if at_most == math.inf else f", at most {at_most:g}")
+def require_number(name: str, value: float, *, above: float | None = None, low: float = -math.inf) -> None:
+    """Refuse what is not a finite number above ``above``, or of at least ``low``."""
+    if not (math.isfinite(value) and value >= low and (above is None or value > above)):
+        wanted = f"of {low:g} or more" if above is None else f"above {above:g}"
         raise InvalidParameter(f"{name}={value} is not valid; give a finite number {wanted}")
 
 

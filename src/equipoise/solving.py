@@ -6,11 +6,9 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 
 import datetime
 import math
-import platform
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from equipoise.games import Game, load_game
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
 from equipoise.policies.policy import Policy, policy_from_strategies, read_policy
+from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory
 from equipoise.runs.drive import Preparation, Progress, Record, Stop, drive
 from equipoise.sampling.large import LargeEvaluator, LargeForm
@@ -153,10 +152,10 @@ def solve(
         require_number("evaluation_growth", evaluation_growth, above=1)
     if first_evaluation is not None:
         require_whole("first_evaluation", first_evaluation)
-    require_number("checkpoint_seconds", checkpoint_seconds, above=0)
+    require_number("checkpoint_seconds", checkpoint_seconds, low=0)
     require_seed(seed)
     require_threads(threads)
-    config = {
+    config: dict[str, Any] = {
         "game": game.name,
         "algorithm": algorithm,
         "parameters": resolved,
@@ -170,9 +169,11 @@ def solve(
         "stop": limits,
         "checkpoint_seconds": checkpoint_seconds,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
-        "versions": _versions(),
     }
     solver = _make_solver(game, config, on_progress, on_complaint)
+    config |= {"versions": provenance.versions(), "machine": provenance.machine()}
+    if out is not None and (commit := provenance.commit()) is not None:
+        config["commit"] = commit
     _require_measurable(solver.form, stop)
     growth, first = (2.0, recipe.unlisted_evaluation) if unlisted else _evaluations(solver, recipe.evaluation_growth)
     config["evaluation_growth"] = evaluation_growth or growth
@@ -278,12 +279,12 @@ def resume(
         config["stop"] = limits
     if threads is not None:
         config["threads"] = threads
-    for name, made_with in config["versions"].items():
-        if (now := _versions().get(name)) != made_with:
+    solver = _make_solver(game, config, on_progress, on_complaint)
+    for name, now in provenance.versions().items():
+        if (made_with := config["versions"].get(name, now)) != now:
             on_complaint(
                 f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
             )
-    solver = _make_solver(game, config, on_progress, on_complaint)
     stop = Stop(**config["stop"])
     _require_measurable(solver.form, stop)
     return _run(solver, config, stop, directory, on_progress, on_complaint)
@@ -453,7 +454,3 @@ def _tensorboard(directory: RunDirectory) -> Callable[[Record], None]:
         writer.flush()
 
     return write
-
-
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in ("equipoise", "numpy", "numba")}}

@@ -184,6 +184,6 @@ def test_a_newer_numpy_is_complained_about(tmp_path):
     config = json.loads(file.read_text())
     file.write_text(json.dumps({**config, "versions": {**config["versions"], "numpy": "1.0"}}))
     complaints = []
-    equipoise.resume(tmp_path / "run", on_complaint=complaints.append)
+    equipoise.resume(tmp_path / "run", iterations=20, on_complaint=complaints.append)
     assert len(complaints) == 1
     assert "made with numpy 1.0" in complaints[0]
