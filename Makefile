@@ -1,9 +1,9 @@
-# make demo | test | check | bench | setup. Each makes the environment in .venv first, if it is not there yet.
+# make demo | test | test-elsewhere | check | bench | setup. Each makes the environment in .venv first, if it is not there yet.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test check format bench clean
+.PHONY: setup demo test test-elsewhere check format bench clean
 
 setup: $(VENV)/.ready
 
@@ -28,6 +28,17 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 2
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m nojit
+
+# The numeric tests as older machines compute them: each setting here makes a library choose other instructions, and so
+# other last bits (docs/reliability.md says which). Kernels for these settings are compiled once and kept apart.
+ELSEWHERE := NUMBA_CPU_NAME=generic ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=SSE41 \
+	OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES=X86_V3,X86_V4,AVX512_ICL \
+	GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F
+NUMERIC := $(addprefix tests/,convergence equivalence property) \
+	$(addprefix tests/unit/,abstraction evaluation games networks policies regret sampling solvers stores trees)
+
+test-elsewhere: setup
+	$(ELSEWHERE) $(BIN)/python -m pytest -n 2 -m 'not processes' $(NUMERIC)
 
 check: setup
 	$(BIN)/ruff format --check src tests examples

@@ -144,7 +144,7 @@ def test_threads_and_storage(small):
     assert levels["float32"] == pytest.approx(levels["float64"], rel=0.2)
 
 
-def test_drawn_boards_are_unbiased_and_solve_the_game(small):
+def test_drawn_boards_are_unbiased_and_solve_the_game(small, seed, level):
     form, _, _ = small
     sample = BoardSample(form, 5, seed=1)
     worth = np.random.default_rng(4).random(form.num_boards)
@@ -155,9 +155,10 @@ def test_drawn_boards_are_unbiased_and_solve_the_game(small):
         estimates.append((worth[boards] * weights).sum())
     error = np.std(estimates) / np.sqrt(len(estimates))
     assert abs(np.mean(estimates) - worth.sum()) < 4 * error and error < 0.02 * worth.sum()
-    solver = BoardCFR(form, RULES["lcfr"], storage="float64", boards=5, seed=3)
+    solver = BoardCFR(form, RULES["lcfr"], storage="float64", boards=5, seed=seed)
     solver.run(1000)
-    assert BoardEvaluator(form).best_responses(solver.average_strategy()).exploitability < 0.03  # uniform play: 1.5
+    found = BoardEvaluator(form).best_responses(solver.average_strategy()).exploitability
+    assert level(found) < 0.035  # 16 seeds: 0.0174, median 0.0193, 0.0250; uniform play: 1.5
     with pytest.raises(EquipoiseError, match="boards=300 is not valid"):
         BoardSample(form, 300, seed=0)
 
@@ -172,6 +173,7 @@ equipoise.resume(sys.argv[1])
 """
 
 
+@pytest.mark.processes
 def test_a_run_that_is_killed_ends_with_the_bits_of_one_that_was_not(tmp_path):
     text = write_small_holdem(tmp_path / "game.py")
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -29,11 +29,6 @@ from tests.naive.cfr import regret_matching
 from tests.naive.sampling import exact_expectations
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 class InBuckets:
     """A small game in buckets, and the way from its infosets' keys to rows of a table."""
 
@@ -128,16 +123,17 @@ def test_nodes_of_probes_are_touched():
     assert touched_by(here, Inclusion(always="fold", p=1e-12, probe=True)) == pytest.approx(expected, rel=0.01)
 
 
-def test_external_sampling_without_abstraction_converges_in_the_full_game():
+def test_external_sampling_without_abstraction_converges_in_the_full_game(seed, level):
     game = flop_holdem_of(4, 2, 1)
     here = InBuckets(game, "none")
-    solver = SampledCFR(board_form(game), here.sampled, External(), LinearCFR(), seed=2, buckets=here.buckets)
+    solver = SampledCFR(board_form(game), here.sampled, External(), LinearCFR(), seed=seed, buckets=here.buckets)
     evaluator = BoardEvaluator(board_form(game))
     solver.run(300)
     early = evaluator.best_responses(solver.average_strategy()).nash_conv
     solver.run(1_000_000)
     found = evaluator.best_responses(solver.average_strategy())
-    assert found.nash_conv < 3.0 < early  # chips; the big blind is 100
+    # Chips; the big blind is 100. 16 seeds: late 1.95, median 2.14, 2.34; early 127, 136, 144.
+    assert level(found.nash_conv, "late") < 3.0 < level(early, "early")
 
     # The same strategy, raw infoset by raw infoset, in the engine that lists them all.
     form, keys = keys_of(4, 2, 1)

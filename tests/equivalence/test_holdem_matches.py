@@ -36,11 +36,6 @@ from tests.naive.lockstep_play import play_pair
 from tests.strategies import layout
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 @cache
 def policies(ranks=4, suits=3, board=2, caps=(1, 2)):
     form = board_form(small_holdem(ranks, suits, board, caps))
@@ -238,23 +233,25 @@ def test_a_mixture_that_is_drawn_a_hand_plays_as_its_mean():
     assert line.probabilities[7] == pytest.approx([written[place], written[place + width]], abs=1e-12)
 
 
-def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch):
+def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch, seed, level):
     from equipoise import solving
     from equipoise.evaluation import match
 
     game = three_rounds(4, 3)
     for module in (solving, match):
         monkeypatch.setattr(module, "load_game", lambda text: game)
-    settings = {"parameters": {"buckets": "ehs2:3", "rule": "linear"}, "seed": 3}
+    settings = {"parameters": {"buckets": "ehs2:3", "rule": "linear"}, "seed": seed}
     solution = equipoise.solve(game, "es-mccfr", iterations=60_000, out=tmp_path / "run", **settings)
     policy = solving.load_policy(tmp_path / "run")
     assert policy.game == game.name and policy.origin["iterations"] == 60_000
     key = "5c5d/2c3d4h2d|cc/cc/"
     assert policy.action_probabilities(key) == solution.policy.action_probabilities(key)
-    assert policy.action_probabilities("5c5d|cr")["fold"] < 0.05
+    assert level(policy.action_probabilities("5c5d|cr")["fold"], "folds") < 0.05  # 16 seeds: 0, median 0, 7e-6
     result = play_match(policy, "uniform", hands=20_000)
     assert result.through == "lockstep" and result.aivat is None
-    assert result.duplicate.interval[0] > 0.0
+    assert (
+        level(result.duplicate.interval[0], "surely won") > 30.0
+    )  # 16 seeds: 61, median 65, 67; uniform play: below 0
     part = policy.listed("2c3d4h")
     assert part.action_probabilities("5d5c/2c3d4h|cc/") == policy.action_probabilities("5c5d/2c3d4h|cc/")
     with pytest.raises(EquipoiseError, match="no values for AIVAT"):

@@ -38,18 +38,19 @@ def test_depth_first_best_responses_equal_the_sequence_form(text):
     assert found.nash_conv > 0.1
 
 
-def test_tables_without_a_form_are_laid_out_node_after_node_and_solve_the_same_game():
+def test_tables_without_a_form_are_laid_out_node_after_node_and_solve_the_same_game(seed, level):
     game = load_game("bluff(dice=1x1)")
     public = build_public_tree(game)
     sampled = from_public_tree(public, None)
     recipe = find_recipe("es-mccfr")
-    solver = recipe.make(Setup(game=game, seed=3), recipe.resolve({}))
-    large = type(solver)(LargeForm(game, sampled), sampled, solver_scheme(), solver.rule, seed=3)
+    solver = recipe.make(Setup(game=game, seed=seed), recipe.resolve({}))
+    large = type(solver)(LargeForm(game, sampled), sampled, solver_scheme(), solver.rule, seed=seed)
     levels = []
     for _ in range(2):
         large.run(4000)
         levels.append(LargeEvaluator(large.form).best_responses(large.average_strategy()).exploitability)
-    assert levels[1] < levels[0] < 0.5  # uniform play: 0.78
+    # 16 seeds: after 4,000 iterations 0.201, median 0.221, 0.242; after 8,000 0.138, 0.148, 0.162; uniform play 0.78.
+    assert level(levels[1], "after 8,000") < level(levels[0], "after 4,000") < 0.3
     solver.run(8000)
     listed = Evaluator(solver.form).best_responses(solver.average_strategy()).exploitability
     assert levels[1] == pytest.approx(listed, abs=1e-9)  # the same draws lead to the same strategies

@@ -115,6 +115,7 @@ def newest(directory):
     return max((file.name for file in (directory / "checkpoints").glob("*.npz")), default="")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("algorithm", list(LONG))
 def test_a_run_that_is_killed_goes_on_as_if_it_had_not_been(algorithm, tmp_path):
     killed, whole, iterations = tmp_path / "killed", tmp_path / "whole", LONG[algorithm]

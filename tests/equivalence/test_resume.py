@@ -67,6 +67,7 @@ def kill_after_a_checkpoint(code, directory, *arguments):
     assert not (directory / "result.json").exists()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("algorithm", list(ITERATIONS))
 def test_a_run_that_is_killed_again_and_again(algorithm, tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -38,7 +38,7 @@ every_scheme = pytest.mark.parametrize("scheme", [External(), Robust(k=2)], ids=
 every_game = pytest.mark.parametrize("text", ["kuhn_poker", "leduc_poker"])
 
 
-def stored(game, rule, scheme, batch, updates, averaging, regrets=None, strategies=None):
+def stored(game, rule, scheme, batch, updates, averaging, regrets=None, strategies=None, *, seed=SEED):
     """Return a solver with stores, tables unless others are given."""
     tables = TableMap(game.form)
     gatherer = Gatherer(
@@ -47,7 +47,7 @@ def stored(game, rule, scheme, batch, updates, averaging, regrets=None, strategi
         batch=batch,
         averaging="stochastic" if averaging == "exact" else averaging,
         fallback=UNIFORM,
-        seed=SEED,
+        seed=seed,
         threads=1,
     )
     return StoredCFR(
@@ -258,17 +258,17 @@ def assert_like_averages_in_a_table(game, rule, updates, kind, options):
 
 @pytest.mark.parametrize("kind", ["average", "sum"])
 @every_order
-def test_with_ranks_for_cards_it_converges(kind, updates):
+def test_with_ranks_for_cards_it_converges(kind, updates, seed, level):
     game = prepared("leduc_poker", "public")
     rule = "cfr_plus_quadratic"
     regrets = network_regrets(game, rule, "ranks")
     strategies = network_strategy(game, rule, kind, "ranks", every=20)
-    solver = stored(game, rule, External(), 500, updates, "exact", regrets, strategies)
+    solver = stored(game, rule, External(), 500, updates, "exact", regrets, strategies, seed=seed)
     evaluator = Evaluator(game.form)
     before = evaluator.best_responses(solver.average_strategy()).exploitability
     solver.run(60 if updates == "alternating" else 100)
     after = evaluator.best_responses(solver.average_strategy()).exploitability
-    assert after < 0.1 < 1.0 < before
+    assert level(after) < 0.15 < 1.0 < before  # 16 seeds: 0.070, medians 0.084 and 0.078, 0.100; at the start 2.37
 
 
 @every_order

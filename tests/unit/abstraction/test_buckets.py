@@ -38,11 +38,6 @@ def silent(what, share):
     pass
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
 @pytest.mark.nojit
 def test_percentiles_equal_those_of_all_deals_sorted():
     ranks, suits, sizes, count = 3, 3, (0, 3, 4), 2

@@ -56,15 +56,16 @@ PUBLISHED = {
 }
 
 
-def test_equities_of_starting_hands_are_the_published_ones():
+def test_equities_of_starting_hands_are_the_published_ones(seed, level):
     """On a sample of boards: all of them take half a minute, and give the published digits (AA 0.8520371)."""
     hands, deck = sets_of_cards(52, 2), deck_bits(13, 4)
-    random = np.random.default_rng(5)
+    random = np.random.default_rng(seed)
     boards = np.sort(np.argpartition(random.random((2500, 52)), 5, axis=1)[:, :5], axis=1).astype(np.uint8)
     twice = np.zeros((len(boards), len(hands)), np.uint16)
     _showdowns(boards, 0, len(boards), hands, deck, twice)
     blocked = np.array([[(boards == card).any(axis=1) for card in hand] for hand in hands.tolist()]).any(axis=1).T
     equity = np.where(blocked, np.nan, twice / 1980)
+    off = []
     for text, published in PUBLISHED.items():
         first, second = ("23456789TJQKA".index(text[k]) for k in (0, 2))
         suited = text[1] == text[3]
@@ -73,7 +74,8 @@ def test_equities_of_starting_hands_are_the_published_ones():
             for number, (a, b) in enumerate(hands.tolist())
             if sorted((a // 4, b // 4)) == sorted((first, second)) and (a % 4 == b % 4) == suited
         ]
-        assert np.nanmean(equity[:, alike]) == pytest.approx(published, abs=0.015)
+        off.append(abs(np.nanmean(equity[:, alike]) - published))
+    assert level(max(off)) < 0.025  # 16 samples: 0.005, median 0.007, 0.015; equities differ by up to 0.45
 
 
 def test_the_nuts_win_and_the_board_ties():

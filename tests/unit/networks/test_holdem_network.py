@@ -15,6 +15,7 @@ from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.codes import cards_of, codes_of, nodes_of
 from tests.naive.holdem_network import PrintedNetwork, printed_from
 
+torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
 CPU = torch.device("cpu")
 PRINTED_SIZE = 98_948  # B19 section 5.1
 
@@ -181,13 +182,15 @@ def test_every_network_reads_codes_in_any_order_and_company(architecture, cards)
     assert len(network.read_at(codes[:0])) == 0
 
 
-def test_a_network_of_codes_learns_which_hands_are_pairs():
+def test_a_network_of_codes_learns_which_hands_are_pairs(seed, level):
     rows = rows_of("flop_holdem", "ranks")
-    network = TrainedNetwork(rows, (0,), CardsAndBets(width=32), head=1.0, seed=0, device=CPU)
+    network = TrainedNetwork(rows, (0,), CardsAndBets(width=32), head=1.0, seed=seed, device=CPU)
     codes = np.unique(some_codes(rows, 1500, nodes=np.array([0])))
     cards = cards_of(codes, 2)
     pairs = (cards[:, 0] // 4 == cards[:, 1] // 4).astype(np.float64)
     target = np.repeat(pairs[:, None], 3, axis=1)
     network.fit_to(target, np.ones_like(target), Fitting(first_epochs=400, rate=1e-2), 1, codes)
-    assert np.abs(network.read_at(codes) - target).mean() < 0.05 < 0.09 < np.abs(target - target.mean()).mean()
+    missed = np.abs(network.read_at(codes) - target).mean()
+    # 16 seeds: 0.009, median 0.014, 0.021. The best constant: above 0.09.
+    assert level(missed) < 0.05 < 0.09 < np.abs(target - target.mean()).mean()
     assert inputs_of(rows, network.network, codes, CPU).holding.shape == codes.shape

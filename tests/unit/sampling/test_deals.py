@@ -12,11 +12,6 @@ from equipoise.sampling.dice import start_stream
 from tests.holdem import flop_holdem_of, three_rounds
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
 def cards_of(draws, deck_size):
     """Return the cards that a tape of draws deals: each draw is a share of the cards that are left."""
     left = list(range(deck_size))

@@ -35,6 +35,7 @@ from tests.samples import prepared
 
 torch.set_num_threads(1)
 LEDUC = "leduc_poker"
+UNIFORM_LEDUC = 2.37  # the exploitability of uniform play
 SMALL = {"network": "mlp", "width": 32, "traversals": 1500, "minibatch": 1024, "capacity": 300_000, "fresh_every": 10}
 RECIPES = {
     "deep-cfr": {**SMALL, "fresh_steps": 150, "steps": 40, "policy_steps": 600, "rate": 5e-3},
@@ -107,19 +108,20 @@ def exploitability(solver):
 
 @pytest.mark.usefixtures("_nothing_is_listed")
 @pytest.mark.parametrize(
-    ("algorithm", "changes", "level"),
+    ("algorithm", "changes", "highest"),  # 16 seeds here and as elsewhere: least, medians, largest
     [
-        ("deep-cfr", {}, 1.0),
-        ("sd-cfr", {}, 1.0),
-        ("dncfr", {}, 0.8),
-        ("dncfr", {"rule": "cfr_plus_quadratic"}, 0.25),  # what suits a game whose infosets are met many times
+        ("deep-cfr", {}, 1.2),  # 0.44, 0.55 and 0.56, 0.84
+        ("sd-cfr", {}, 1.2),  # 0.42, 0.55 and 0.56, 0.84
+        ("dncfr", {}, 1.4),  # 0.47, 0.67 and 0.70, 1.02
+        # What suits a game whose infosets are met many times: 0.13, 0.18 and 0.17, 0.21.
+        ("dncfr", {"rule": "cfr_plus_quadratic"}, 0.3),
     ],
 )
-def test_leduc_without_a_list_of_its_infosets_is_learnt(algorithm, changes, level):
-    solver = made(algorithm, **changes)
+def test_leduc_without_a_list_of_its_infosets_is_learnt(algorithm, changes, highest, seed, level):
+    solver = made(algorithm, seed=seed, **changes)
     assert isinstance(solver, LockstepCFR)
     solver.run(20)
-    assert exploitability(solver) < level  # uniform play: 2.37
+    assert level(exploitability(solver)) < highest < UNIFORM_LEDUC
 
 
 @pytest.mark.usefixtures("_nothing_is_listed")

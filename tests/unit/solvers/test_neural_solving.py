@@ -32,22 +32,24 @@ hasty = pytest.mark.usefixtures("_hasty_cloning")
 
 
 @pytest.mark.parametrize("kind", ["average", "sum"])
-def test_double_neural_cfr_goes_on_from_where_a_table_was(source, kind, monkeypatch):
+def test_double_neural_cfr_goes_on_from_where_a_table_was(source, kind, monkeypatch, seed, level):
     monkeypatch.setattr(networks, "CLONING_EPOCHS", 700)  # enough for a game this small
     parameters = {**SMALL, "strategy_every": 5, "strategy_steps": 100, "strategy_kind": kind}
-    options = {"init_from": source.directory, "parameters": parameters}
+    options = {"init_from": source.directory, "parameters": parameters, "seed": seed}
     at_once = equipoise.solve("kuhn_poker", "dncfr", iterations=50, **options)
     assert at_once.iterations == 50
     assert source.exploitability < 0.05
-    assert abs(at_once.exploitability - source.exploitability) < 0.05 < UNIFORM_KUHN / 5
+    # 16 seeds here and as elsewhere, both kinds (least, medians, largest): worse -2e-8, 0, 2e-8; distance 9e-9, 2e-8,
+    # 6e-8; later 0.017, 0.031 and 0.033, 0.040; a fresh start 0.418, 0.43, 0.441.
+    assert level(at_once.exploitability - source.exploitability, "worse") < 0.05 < UNIFORM_KUHN / 5
     distance = np.abs(at_once.policy.probabilities - source.policy.probabilities)
-    assert distance.mean() < 0.05
+    assert level(distance.mean(), "distance") < 0.05
     later = equipoise.solve("kuhn_poker", "dncfr", iterations=60, **options)
     assert later.iterations == 60
     assert min(record["iteration"] for record in later.history) == 51
-    assert max(record["exploitability"] for record in later.history) < UNIFORM_KUHN / 3
-    fresh = equipoise.solve("kuhn_poker", "dncfr", iterations=1, parameters=parameters)
-    assert fresh.exploitability > UNIFORM_KUHN / 2
+    assert level(max(record["exploitability"] for record in later.history), "later") < UNIFORM_KUHN / 3
+    fresh = equipoise.solve("kuhn_poker", "dncfr", iterations=1, parameters=parameters, seed=seed)
+    assert level(fresh.exploitability, "fresh") > UNIFORM_KUHN / 2
 
 
 @hasty
@@ -72,16 +74,18 @@ def test_a_table_takes_over_regrets_as_they_are(source):
 
 @hasty
 @pytest.mark.parametrize("algorithm", ["es-mccfr", "rs-mccfr+", "dncfr", "rs-mccfr+-asn"])
-def test_sampled_and_neural_runs_can_be_started_from_too(algorithm, tmp_path):
+def test_sampled_and_neural_runs_can_be_started_from_too(algorithm, tmp_path, seed, level):
     given = {"batch": 200, "steps": 20, "strategy_steps": 50}
     parameters = {name: value for name, value in given.items() if name in RECIPES[algorithm].parameters}
     parameters |= {"batch": 1} if algorithm == "es-mccfr" else {}
-    first = equipoise.solve("kuhn_poker", algorithm, iterations=40, out=tmp_path / "first", parameters=parameters)
+    first = equipoise.solve(
+        "kuhn_poker", algorithm, iterations=40, out=tmp_path / "first", parameters=parameters, seed=seed
+    )
     second = equipoise.solve(
         "kuhn_poker", "rs-mccfr+-rsn", iterations=40, init_from=tmp_path / "first", parameters=SMALL
     )
     np.testing.assert_allclose(second.policy.probabilities, first.policy.probabilities, atol=1e-12)
-    assert np.abs(first.policy.probabilities - 0.5).max() > 0.2
+    assert level(np.abs(first.policy.probabilities - 0.5).max()) > 0.2  # 16 seeds: 0.467, medians 0.490 and more, 0.5
 
 
 @hasty
@@ -184,27 +188,32 @@ def test_presets_are_other_defaults_that_given_parameters_still_override():
 
 
 @pytest.mark.parametrize("algorithm", [name for name, recipe in RECIPES.items() if recipe.presets])
-def test_presets_run(algorithm):
-    small = {"dncfr": {"batch": 20, "steps": 3}, "deep": {**DEEP, "minibatch": 50}}
-    chosen = small["dncfr" if algorithm == "dncfr" else "deep"]
-    chosen = {name: value for name, value in chosen.items() if name in RECIPES[algorithm].parameters}
-    solution = equipoise.solve("kuhn_poker", algorithm, iterations=3, preset="paper", parameters=chosen, seed=1)
-    assert solution.iterations == 3
-    assert 0.0 < solution.exploitability < 1.0
+def test_presets_run(algorithm, seed, level):
+    given = {"batch": 100, "traversals": 100, "capacity": 20_000, "minibatch": 64}
+    given |= {"steps": 100 if algorithm == "dncfr" else 60, "fresh_steps": 60, "policy_steps": 200}
+    chosen = {name: value for name, value in given.items() if name in RECIPES[algorithm].parameters}
+    solution = equipoise.solve(
+        "kuhn_poker", algorithm, iterations=12, preset="paper", parameters=chosen, evaluation_growth=100.0, seed=seed
+    )
+    assert solution.iterations == 12
+    # 16 seeds here and as elsewhere: dncfr 0.116, median 0.142, 0.199; others 0.034, medians 0.048 and 0.055, 0.070.
+    assert level(solution.exploitability) < (0.3 if algorithm == "dncfr" else 0.15) < UNIFORM_KUHN
 
 
 EVERY_NEURAL = ["dncfr", "rs-mccfr+-rsn", "rs-mccfr+-asn", "deep-cfr", "sd-cfr"]
 
 
 @pytest.mark.parametrize("algorithm", EVERY_NEURAL)
-def test_every_neural_recipe_learns_kuhn_poker(algorithm):
+def test_every_neural_recipe_learns_kuhn_poker(algorithm, seed, level):
     """Small networks and few steps: far from the best, and further still from uniform play."""
     given = {"batch": 300, "steps": 30, "strategy_steps": 100, "strategy_every": 10}
     given |= {"traversals": 100, "capacity": 50_000, "fresh_steps": 100, "minibatch": 256, "width": 32}
     given |= {"policy_steps": 400}
     parameters = {name: value for name, value in given.items() if name in RECIPES[algorithm].parameters}
     solution = equipoise.solve(
-        "kuhn_poker", algorithm, iterations=25, parameters=parameters, evaluation_growth=100.0, seed=2
+        "kuhn_poker", algorithm, iterations=25, parameters=parameters, evaluation_growth=100.0, seed=seed
     )
-    assert solution.exploitability < UNIFORM_KUHN / 3
-    assert solution.value == pytest.approx(-1 / 18, abs=0.08)
+    # 16 seeds here and as elsewhere, all five: 0.008, medians 0.016 to 0.028, 0.046. Values -0.110, -0.057 to -0.055,
+    # -0.048 (uniform play: 0.125).
+    assert level(solution.exploitability, "exploitability") < UNIFORM_KUHN / 3
+    assert level(solution.value, "value") == pytest.approx(-1 / 18, abs=0.12)

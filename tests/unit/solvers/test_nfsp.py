@@ -21,14 +21,14 @@ def make(game="kuhn_poker", seed=0, **changes):
     return recipe.make(Setup(game=load_game(game), seed=seed), recipe.resolve({**SMALL, **changes}))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_it_learns_kuhn_poker(seed):
+def test_it_learns_kuhn_poker(seed, level):
     solver = make(seed=seed)
     evaluator = Evaluator(solver.form)
     before = evaluator.best_responses(solver.average_strategy()).exploitability
     solver.run(300)
     after = evaluator.best_responses(solver.average_strategy()).exploitability
-    assert before > 0.3 and after < 0.08
+    # 16 seeds here and as elsewhere: after 0.039, medians 0.058 and 0.056, 0.073; before 0.35, 0.49, 0.71.
+    assert level(after, "after") < 0.12 < 0.25 < level(before, "before")
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", "goofspiel(cards=4)"])
@@ -77,13 +77,15 @@ def exploitability(solver, rows):
 
 
 @pytest.mark.usefixtures("_nothing_is_listed")
-def test_it_learns_leduc_poker_without_a_list_of_its_infosets():
-    solver = make("leduc_poker", episodes=512, capacity=100_000, q_capacity=100_000, minibatch=512)
+def test_it_learns_leduc_poker_without_a_list_of_its_infosets(seed, level):
+    solver = make("leduc_poker", seed, episodes=512, capacity=100_000, q_capacity=100_000, minibatch=512)
     rows = solver.agents.q[0].infosets
     assert isinstance(rows, PokerRows)
     before = exploitability(solver.self_play, rows)
     solver.run(300)
-    assert before > 2.0 and exploitability(solver.self_play, rows) < 1.3
+    after = exploitability(solver.self_play, rows)
+    # 16 seeds here and as elsewhere: after 0.74, medians 0.82 and 0.81, 1.06; before 2.07, 2.46, 3.12; uniform 2.37.
+    assert level(after, "after") < 1.4 < 1.7 < level(before, "before")
 
 
 @pytest.mark.usefixtures("_nothing_is_listed")
@@ -116,7 +118,8 @@ def test_targets_without_a_list_are_best_legal_values_of_older_networks():
     values = network.read_at(asked)
     expected = np.array([row[legal].max() for row, legal in zip(values, rows.legal_at(asked), strict=True)])
     solver.run(1)
-    np.testing.assert_array_equal(solver.self_play.best_at(0, asked), expected)
+    # In batches of other sizes, since best_at asks once for what is asked twice: a BLAS may sum in another order.
+    np.testing.assert_allclose(solver.self_play.best_at(0, asked), expected, rtol=0.0, atol=1e-6)
     assert np.any(network.read_at(asked) != values)
 
 

@@ -218,7 +218,7 @@ def test_a_restored_memory_goes_on_as_if_nothing_had_happened(kind):
 
 @pytest.fixture
 def fitted_memory(compiled):
-    def made(kind="reservoir", unit=1.0, *, player=0, **options):
+    def made(kind="reservoir", unit=1.0, *, player=0, seed=0, **options):
         infosets = infosets_of(compiled("kuhn_poker"))
         batch = options.pop("batch", 256)
         config = MemoryConfig(
@@ -228,16 +228,16 @@ def fitted_memory(compiled):
             capacity=5_000,
             **options,
         )
-        return infosets, FittedMemory(infosets, player, config, unit=unit, seed=0, device=torch.device("cpu"))
+        return infosets, FittedMemory(infosets, player, config, unit=unit, seed=seed, device=torch.device("cpu"))
 
     return made
 
 
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("kind", ["reservoir", "window", "aggregated"])
-def test_networks_are_fitted_to_weighted_means(fitted_memory, kind, player):
-    infosets, store = fitted_memory(kind, unit=8.0, player=player, fresh_steps=800)
-    own, random = infosets.rows_of(player), np.random.default_rng(0)
+def test_networks_are_fitted_to_weighted_means(fitted_memory, kind, player, seed, level):
+    infosets, store = fitted_memory(kind, unit=8.0, player=player, seed=seed, fresh_steps=800)
+    own, random = infosets.rows_of(player), np.random.default_rng(seed)
     legal = infosets.legal[own]
     levels = random.normal(size=(3, *legal.shape)) * 8.0
     for iteration in (1, 2, 3):
@@ -247,8 +247,9 @@ def test_networks_are_fitted_to_weighted_means(fitted_memory, kind, player):
     store.fit(3)
     means = (levels * np.array([1, 2, 3])[:, None, None]).sum(axis=0) / 6 / 8.0
     errors = (store.network.read() - means)[legal]
-    assert np.sqrt(np.mean(errors**2)) < 0.12
-    assert np.sqrt(np.mean((means - means[legal].mean())[legal] ** 2)) > 0.4
+    constant = np.sqrt(np.mean((means - means[legal].mean())[legal] ** 2))
+    # 16 seeds, all kinds: the network 0.010, medians 0.013 to 0.022, 0.041; the best constant 0.35, 0.54, 0.64.
+    assert level(np.sqrt(np.mean(errors**2)), "network") < 0.12 < 0.25 < level(constant, "constant")
 
 
 @pytest.mark.parametrize(("fresh_every", "expected"), [(1, [1, 2, 3, 4, 5, 6, 7]), (3, [1, 4, 7]), (0, [1])])

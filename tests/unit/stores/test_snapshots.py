@@ -20,7 +20,7 @@ torch.set_num_threads(1)  # as the solvers do: these networks are too small to s
 MOST = 5
 
 
-def solver_of(most, rule=None):
+def solver_of(most, rule=None, seed=0):
     game = prepared("kuhn_poker", "public")
     rows, tables = infosets_of(game.form), TableMap(game.form)
     config = MemoryConfig(
@@ -30,7 +30,7 @@ def solver_of(most, rule=None):
         fresh_steps=5,
         fresh_every=0,
     )
-    regrets = MemoryRegrets(rows, config, unit=2.0, seed=0, device=torch.device("cpu"))
+    regrets = MemoryRegrets(rows, config, unit=2.0, seed=seed, device=torch.device("cpu"))
     bytes_each = 4 * sum(memory.network.num_parameters for memory in regrets.memories)
     snapshots = Snapshots(
         regrets,
@@ -41,7 +41,7 @@ def solver_of(most, rule=None):
     )
     assert snapshots.most == most
     places = rows.entry_row, rows.entry_column, rows.num_columns
-    collector = Collector(game.sampled, External(), *places, batch=20, fallback=UNIFORM, seed=1)
+    collector = Collector(game.sampled, External(), *places, batch=20, fallback=UNIFORM, seed=seed + 1)
     sampler = MemorySampler(collector, regrets, None)
     return StoredCFR(tables, sampler, regrets, snapshots, averaging="stochastic"), snapshots
 
@@ -107,15 +107,16 @@ def test_after_thinning_the_average_is_that_of_the_snapshots_that_are_left():
     np.testing.assert_array_equal(regrets.scores(), now)  # looking at old networks changes nothing
 
 
-def test_thinning_keeps_the_average_near():
+def test_thinning_keeps_the_average_near(seed, level):
     """Neighbouring iterations play alike, so half of them say nearly what all say."""
-    (whole, _), (thinned, snapshots) = solver_of(1_000), solver_of(16)
+    (whole, _), (thinned, snapshots) = solver_of(1_000, seed=seed), solver_of(16, seed=seed)
     whole.run(60)
     thinned.run(60)
     assert max(map(len, snapshots.weights)) <= 16
     np.testing.assert_array_equal(whole.regrets.scores(), thinned.regrets.scores())
     one, two = (solver.tables.from_form(solver.average_strategy()) for solver in (whole, thinned))
-    assert 0.0 < np.abs(one - two).mean() < 0.05 < np.abs(one - 0.5).mean()
+    # 16 seeds: thinned 0.006, median 0.017, 0.055; from uniform play 0.23, 0.29, 0.38.
+    assert 0.0 < level(np.abs(one - two).mean(), "thinned") < 0.12 < level(np.abs(one - 0.5).mean(), "uniform")
 
 
 def test_restored_snapshots_go_on_as_if_nothing_had_happened():
