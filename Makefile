@@ -34,7 +34,7 @@ test: setup
 ELSEWHERE := NUMBA_CPU_NAME=generic ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=SSE41 \
 	OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES=X86_V3,X86_V4,AVX512_ICL \
 	GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F
-NUMERIC := $(addprefix tests/,convergence equivalence property) \
+NUMERIC := $(addprefix tests/,convergence equivalence golden property) \
 	$(addprefix tests/unit/,abstraction evaluation games networks policies regret sampling solvers stores trees)
 
 test-elsewhere: setup
