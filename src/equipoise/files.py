@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import CannotWrite
 
 STANDARD_OUTPUT = "-"
 _DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
@@ -85,7 +85,7 @@ def make_folder(path: str | Path) -> None:
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EquipoiseError(f"cannot make the folder {path}: {error.strerror}") from None
+        raise CannotWrite(f"cannot make the folder {path}: {error.strerror}") from None
 
 
 def is_standard_output(path: str | Path | None) -> bool:
@@ -100,9 +100,9 @@ def same_output(first: str | Path, second: str | Path) -> bool:
     return os.path.realpath(first) == os.path.realpath(second)
 
 
-def _cannot_write(path: str | Path, error: OSError) -> EquipoiseError:
+def _cannot_write(path: str | Path, error: OSError) -> CannotWrite:
     where = "to standard output" if is_standard_output(path) else path
-    return EquipoiseError(f"cannot write {where}: {error.strerror or error}")
+    return CannotWrite(f"cannot write {where}: {error.strerror or error}")
 
 
 def _open_descriptor(path: str | Path) -> int | None:

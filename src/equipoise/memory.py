@@ -5,7 +5,7 @@ from pathlib import Path
 
 from equipoise.errors import TooLarge
 
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 
 
 def available_bytes() -> int:
@@ -37,4 +37,6 @@ def require(needed_bytes: float, *, what: str, instead: str = "") -> None:
 
 def readable_bytes(count: float) -> str:
     """Return a size as people read it."""
+    if count < 0.1 * GIB:
+        return f"{count / MIB:.1f} MiB"
     return f"{count / GIB:.1f} GiB" if count < 1e4 * GIB else f"{count / GIB:.1e} GiB"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import CannotWrite
 from equipoise.files import cache_home, make_folder, write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -45,6 +45,6 @@ def cached(name: str, key: object, make: Callable[[], Arrays], on_complaint: Cal
         make_folder(file.parent)
         with write_atomically(file) as target:
             np.savez(target, **made)  # type: ignore[arg-type]
-    except EquipoiseError as error:
+    except CannotWrite as error:
         on_complaint(f"the tables cannot be kept for the next run: {error}")
     return made

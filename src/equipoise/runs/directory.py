@@ -1,31 +1,43 @@
 """A run directory: everything needed to look at a run, to go on with it, and to make it again.
 
     config.json           the resolved configuration: game, algorithm, parameters, seed, stop, versions
-    log.jsonl             one line per evaluation
+    log.jsonl             one line per evaluation, each with its checksum
     checkpoints/N.npz     the solver's state after iteration N; the last two are kept
     policy.npz            the final policy
     result.json           the last evaluation, once the run has ended
+    lock                  held by the process that writes; says which one
 
 Every file but the log is written atomically. Checkpoints are zip files, whose checksums show damage; a damaged or
-foreign one is passed over for the one before it.
+foreign one is passed over for the one before it. What is damaged is never removed: a log with damaged lines is kept
+under another name.
 """
 
 import json
+import math
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import re
+import shutil
+import zlib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import EquipoiseError
-from equipoise.files import write_atomically, write_text
+from equipoise.errors import CannotWrite, DamagedFile, NotFound, TooLarge
+from equipoise.files import make_folder, write_atomically, write_text
+from equipoise.memory import readable_bytes
+from equipoise.runs import lock
+from equipoise.runs.lock import Lock
 
 FORMAT = "equipoise-run"
 VERSION = 1
 KEPT_CHECKPOINTS = 2
+CHECKSUM = "crc32"  # of the rest of a log's line
 
 
 class Checkpoint(NamedTuple):
@@ -39,48 +51,78 @@ class Checkpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """A run on disk."""
+    """A run on disk. What ``create`` and ``open_to_write`` return holds the run's lock until it is closed."""
 
     path: Path
     config: dict[str, Any]
+    _lock: Lock | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def create(cls, path: str | Path, config: Mapping[str, Any]) -> "RunDirectory":
         """Start a run in a new (or empty) directory."""
         folder = Path(path)
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            holds = "a run; go on with it by `equipoise resume`" if (folder / "config.json").exists() else "other files"
-            raise EquipoiseError(f"{folder} already holds {holds}, or give another --out")
-        try:
-            (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise EquipoiseError(f"cannot make the run directory {folder}: {error.strerror}") from None
+        if folder.exists() and not folder.is_dir():
+            raise CannotWrite(f"{folder} is a file; choose another --out")
+        make_folder(folder)
+        _require_empty(folder)
+        held = Lock(folder)  # before the folder is looked at again: another process may have been quicker
+        _require_empty(folder)
+        make_folder(folder / "checkpoints")
         full = {"format": FORMAT, "version": VERSION, **config}
         write_text(folder / "config.json", json.dumps(full, indent=2) + "\n")
-        (folder / "log.jsonl").touch()
-        return cls(folder, full)
+        return cls(folder, full, held)
 
     @classmethod
     def open(cls, path: str | Path) -> "RunDirectory":
-        """Open an existing run."""
+        """Open an existing run to read it."""
         folder = Path(path)
         file = folder / "config.json"
-        if not file.exists():
-            raise EquipoiseError(f"{folder} is not a run: it has no config.json")
         try:
-            config = json.loads(file.read_text())
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise EquipoiseError(f"{file} is damaged ({error})") from None
+            config = json.loads(file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotFound(f"{folder} is not a run: it has no config.json") from None
+        except OSError as error:
+            raise NotFound(f"cannot read {file}: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, numbers without end
+            raise DamagedFile(f"{file} is damaged ({error})") from None
         if not isinstance(config, dict) or config.get("format") != FORMAT:
-            raise EquipoiseError(f"{file} is not the configuration of an equipoise run")
+            raise DamagedFile(f"{file} is not the configuration of an equipoise run")
         if config.get("version") != VERSION:
-            raise EquipoiseError(f"{file} has version {config.get('version')}; this equipoise reads version {VERSION}")
+            raise DamagedFile(f"{file} has version {config.get('version')}; this equipoise reads version {VERSION}")
+        for name in ("game", "algorithm"):
+            if not isinstance(config.get(name), str):
+                raise DamagedFile(f"{file} is damaged: '{name}' is not a text")
         return cls(folder, config)
+
+    @classmethod
+    def open_to_write(cls, path: str | Path) -> "RunDirectory":
+        """Open an existing run to go on with it: nobody else may be writing to it."""
+        run = cls.open(path)
+        make_folder(run.path / "checkpoints")
+        held = Lock(run.path)
+        return cls(run.path, cls.open(path).config, held)
+
+    def __enter__(self) -> "RunDirectory":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others write to the run."""
+        if self._lock is not None:
+            self._lock.release()
 
     @property
     def policy_path(self) -> Path:
         """Return where the final policy is."""
         return self.path / "policy.npz"
+
+    def damaged(self, what: str) -> DamagedFile:
+        """Return the error that says what is wrong with the configuration."""
+        return DamagedFile(f"{self.path / 'config.json'} is damaged: {what}")
+
+    # ---- checkpoints
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint, then forget the oldest."""
@@ -96,13 +138,14 @@ class RunDirectory:
             old.unlink(missing_ok=True)
 
     def load_checkpoint(self, only: Collection[str] | None = None) -> tuple[Checkpoint | None, list[str]]:
-        """Return the last good checkpoint (None: start anew), and a sentence for each file that was passed over.
+        """Return the last good checkpoint (None: there is none), and a sentence for each file that was passed over.
 
         ``only`` names the arrays to read, where not all are wanted.
         """
         complaints = []
-        for leftover in (self.path / "checkpoints").glob(".*.part"):  # of a write that was killed
-            leftover.unlink(missing_ok=True)
+        if self._lock is not None:  # else another process may be writing one
+            for leftover in (self.path / "checkpoints").glob(".*.part"):  # of a write that was killed
+                leftover.unlink(missing_ok=True)
         for file in reversed(self._checkpoint_files()):
             try:
                 with np.load(file, allow_pickle=False) as arrays:
@@ -113,40 +156,191 @@ class RunDirectory:
                     state = {name: arrays[name] for name in header["arrays"] if only is None or name in only}
                 times = header["seconds"], header.get("core_seconds", header["seconds"])
                 return Checkpoint(header["iteration"], *times, state), complaints
+            except MemoryError:
+                raise TooLarge(f"{file} does not fit in memory") from None
             except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
                 complaints.append(f"{file} is damaged ({error}); passed over")
         return None, complaints
 
+    def newest_checkpoint(self) -> int:
+        """Return the iteration of the newest checkpoint by its name, good or not; 0 if there is none."""
+        return max((int(file.stem) for file in self._checkpoint_files()), default=0)
+
     def _checkpoint_files(self) -> list[Path]:
-        return sorted((self.path / "checkpoints").glob("*.npz"))
+        return sorted(file for file in (self.path / "checkpoints").glob("*.npz") if file.stem.isdecimal())
 
     def _identity(self) -> dict[str, Any]:
         return {name: self.config.get(name) for name in ("game", "algorithm", "parameters", "seed", "created")}
 
+    # ---- the log
+
     def append_log(self, record: Mapping[str, Any]) -> None:
-        """Add one line to the log."""
-        with open(self.path / "log.jsonl", "a") as file:
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        """Add one line to the log: all of it or nothing."""
+        file = self.path / "log.jsonl"
+        line = _log_line(record).encode()
+        try:
+            with open(file, "ab", buffering=0) as log:
+                before = os.fstat(log.fileno()).st_size
+                try:
+                    while line:
+                        line = line[log.write(line) :]
+                    os.fsync(log.fileno())
+                except BaseException:
+                    log.truncate(before)
+                    raise
+        except OSError as error:
+            raise CannotWrite(f"cannot write {file}: {error.strerror}") from None
 
     def read_log(self) -> list[dict[str, Any]]:
-        """Return the log; a last line that was cut off by a crash is left out."""
-        file = self.path / "log.jsonl"
-        records = []
-        for line in file.read_text().splitlines() if file.exists() else []:
-            try:
-                records.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
-        return records
+        """Return the good lines of the log."""
+        return self._read_log()[0]
 
-    def cut_log(self, iteration: int) -> list[dict[str, Any]]:
-        """Forget what the log says after ``iteration``, because it is about to be run again."""
-        records = [record for record in self.read_log() if record["iteration"] <= iteration]
-        write_text(self.path / "log.jsonl", "".join(json.dumps(record) + "\n" for record in records))
-        return records
+    def cut_log(self, iteration: int) -> tuple[list[dict[str, Any]], list[str]]:
+        """Forget what the log says after ``iteration``, because it is about to be run again.
+
+        Returns what is left, and a sentence if lines were damaged: then the log as it was is kept under another name.
+        """
+        records, bad = self._read_log()
+        complaints = []
+        if bad:
+            kept = self.put_aside("log.jsonl", "damaged")
+            complaints.append(
+                f"{self.path / 'log.jsonl'} has {bad} damaged line(s), which are left out; it is kept as {kept.name}"
+            )
+        records = [record for record in records if record["iteration"] <= iteration]
+        write_text(self.path / "log.jsonl", "".join(map(_log_line, records)))
+        return records, complaints
+
+    def put_aside(self, name: str, why: str) -> Path:
+        """Copy a file of the run to a new name that says why: ``NAME.WHY-1``, ``NAME.WHY-2``, ..."""
+        number = 1
+        while (aside := self.path / f"{name}.{why}-{number}").exists():
+            number += 1
+        try:
+            shutil.copy2(self.path / name, aside)
+        except OSError as error:
+            with suppress(OSError):
+                aside.unlink()
+            raise CannotWrite(f"cannot write {aside}: {error.strerror}") from None
+        return aside
+
+    def _read_log(self) -> tuple[list[dict[str, Any]], int]:
+        """Return the good lines, and how many are damaged; a last line that a crash cut off is neither."""
+        file = self.path / "log.jsonl"
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return [], 0
+        except OSError as error:
+            raise DamagedFile(f"cannot read {file}: {error.strerror}") from None
+        *lines, last = content.split(b"\n")
+        cut_off = _log_record(last) is None and not _SUM.search(last)
+        records: list[dict[str, Any]] = []
+        bad = 0
+        for line in lines if cut_off else [*lines, last]:
+            record = _log_record(line)
+            bad += record is None
+            for found in _salvaged(line) if record is None else [record]:
+                if not records or found["iteration"] > records[-1]["iteration"]:
+                    records.append(found)
+                else:
+                    bad += 1
+        return records, bad
 
     def save_result(self, result: Mapping[str, Any]) -> None:
         """Write the outcome of a run that has ended."""
         write_text(self.path / "result.json", json.dumps(result, indent=2) + "\n")
+
+
+def _log_line(record: Mapping[str, Any]) -> str:
+    content = json.dumps(record)
+    return f'{content[:-1]}, "{CHECKSUM}": "{zlib.crc32(content.encode()):08x}"}}\n'
+
+
+_SUM = re.compile(rb', "' + CHECKSUM.encode() + rb'": "([0-9a-f]{8})"\}')
+
+
+def _log_record(line: bytes) -> dict[str, Any] | None:
+    """Return what a line of a log says, or None if it is damaged. Lines of older versions have no checksum."""
+    checked = False
+    if (found := _SUM.search(line)) and found.end() == len(line):
+        line = line[: found.start()] + b"}"
+        checked = int(found[1], 16) == zlib.crc32(line)
+        if not checked:
+            return None
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not isinstance(record.get("iteration"), int):
+        return None
+    return record if checked or all(isinstance(number, int | float) for number in record.values()) else None
+
+
+def _salvaged(line: bytes) -> list[dict[str, Any]]:
+    """Return the records in a line that has lost the line breaks between them."""
+    records, start = [], 0
+    for found in _SUM.finditer(line):
+        begin = line.find(b"{", start, found.start())
+        if begin >= 0 and (record := _log_record(line[begin : found.end()])) is not None:
+            records.append(record)
+        start = found.end()
+    return records
+
+
+def _require_empty(folder: Path) -> None:
+    try:
+        names = {file.name for file in folder.iterdir()} - {lock.NAME}
+    except OSError as error:
+        raise CannotWrite(f"cannot use {folder} as a run directory: {error.strerror}") from None
+    if "config.json" in names:
+        raise CannotWrite(f"{folder} holds a run: go on with it by `equipoise resume {folder}`, or choose another --out")
+    if names:
+        raise CannotWrite(f"{folder} is not empty; choose another --out")
+
+
+def largest_bytes(state: Mapping[str, npt.NDArray[Any]]) -> int:
+    """Return how large a state can become: a part of a larger array, such as a memory that fills, counts as all of it."""
+    arrays = (array.base if isinstance(array.base, np.ndarray) else array for array in map(np.asarray, state.values()))
+    return sum(max(array.nbytes, whole.nbytes) for array, whole in zip(state.values(), arrays, strict=True))
+
+
+def require_disk(folder: str | Path, checkpoint_bytes: int) -> int:
+    """Return the disk space that checkpoints take, with one that is being written; refuse what does not fit."""
+    needed = (KEPT_CHECKPOINTS + 1) * checkpoint_bytes
+    there = Path(folder).absolute()
+    kept = sum(file.stat().st_size for file in sorted((there / "checkpoints").glob("*.npz"))[-KEPT_CHECKPOINTS:])
+    while not there.exists():
+        there = there.parent
+    free = shutil.disk_usage(there).free + kept
+    if needed > free:
+        raise TooLarge(
+            f"the run's checkpoints need {readable_bytes(needed)} of disk ({KEPT_CHECKPOINTS + 1} of "
+            f"{readable_bytes(checkpoint_bytes)}), and {there} has {readable_bytes(free)}: make room, or choose a "
+            "folder on another disk"
+        )
+    return needed
+
+
+@contextmanager
+def new_folder(base: Path, name: str) -> Iterator[Path]:
+    """Make ``base/name``, or the next of ``base/name-2``, ...: one that nobody else has made. Empty, it is removed."""
+    made_base = not base.exists()
+    make_folder(base)
+    number, folder = 1, base / name
+    while True:
+        try:
+            folder.mkdir()
+            break
+        except FileExistsError:
+            number += 1
+            folder = base / f"{name}-{number}"
+        except OSError as error:
+            raise CannotWrite(f"cannot make the run directory {folder}: {error.strerror}") from None
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # not empty: a run
+            folder.rmdir()
+            if made_base:
+                base.rmdir()
