@@ -161,8 +161,11 @@ def solve(
 
     if algorithm is None:
         algorithm = default_algorithm(load_game(game))
-    folder = out if out is not None else _free_folder(game, algorithm, seed)
-    with _resumable(folder), show_progress(f"{game} by {algorithm}") as on_progress:
+    with (
+        nullcontext(out) if out is not None else _new_folder(game, algorithm, seed) as folder,
+        _resumable(folder),
+        show_progress(f"{game} by {algorithm}") as on_progress,
+    ):
         solution = solve_game(
             game,
             algorithm,
@@ -208,6 +211,9 @@ def resume(
         float | None, Parameter(help="Continue until this processor time in total."), NUMBER
     ] = None,
     threads: Annotated[int | None, Parameter(help="Threads to use where they help."), WHOLE] = None,
+    restart: Annotated[
+        bool, Parameter(negative="", help="Start again from the beginning if no checkpoint can be used.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Continue a run that was interrupted, or take a finished one further."""
@@ -223,6 +229,7 @@ def resume(
             seconds=seconds,
             core_seconds=core_seconds,
             threads=threads,
+            restart=restart,
             on_progress=on_progress,
             on_complaint=_warn,
         )
@@ -589,14 +596,12 @@ def _settings(pairs: list[str] | None) -> dict[str, object]:
     return settings
 
 
-def _free_folder(game: str, algorithm: str, seed: int) -> Path:
-    """Return a run directory that does not exist yet, named after what runs."""
+def _new_folder(game: str, algorithm: str, seed: int) -> AbstractContextManager[Path]:
+    """Make a run directory that is named after what runs."""
+    from equipoise.runs.directory import new_folder
+
     plain = "".join(c if c.isalnum() or c in "_+=-" else "-" for c in f"{game}-{algorithm}-seed{seed}").strip("-")
-    number, folder = 1, Path("runs") / plain
-    while folder.exists():
-        number += 1
-        folder = Path("runs") / f"{plain}-{number}"
-    return folder
+    return new_folder(Path("runs"), plain)
 
 
 @contextmanager

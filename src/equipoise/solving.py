@@ -12,14 +12,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import EquipoiseError, require_number, require_seed, require_whole
+from equipoise.errors import (
+    DamagedFile,
+    EquipoiseError,
+    NotFound,
+    NotSupported,
+    require_number,
+    require_seed,
+    require_whole,
+)
 from equipoise.games import Game, load_game
+from equipoise.games.bluff import Bluff
+from equipoise.memory import readable_bytes
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
 from equipoise.policies.policy import Policy, policy_from_strategies, read_policy
 from equipoise.runs import provenance
-from equipoise.runs.directory import Checkpoint, RunDirectory
+from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
 from equipoise.runs.drive import Preparation, Progress, Record, Stop, drive
+from equipoise.runs.settings import settings_of
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_tables import Table, TableStrategy
@@ -34,6 +45,7 @@ from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
 
 DEFAULT_ITERATIONS = 1000
+DISK_WORTH_SAYING = 100 << 20
 MEASURED = ("value", "nash_conv", "exploitability")
 
 OnProgress = Callable[[Progress | Preparation], None]
@@ -155,6 +167,8 @@ def solve(
     require_number("checkpoint_seconds", checkpoint_seconds, low=0)
     require_seed(seed)
     require_threads(threads)
+    if out is not None:
+        require_new(Path(out))
     config: dict[str, Any] = {
         "game": game.name,
         "algorithm": algorithm,
@@ -182,10 +196,21 @@ def solve(
         _start_from(solver, game, algorithm, init_from)
     if tensorboard and out is None:
         raise EquipoiseError("TensorBoard logs are kept in the run directory: give out=, too")
-    directory = None if out is None else RunDirectory.create(out, config)
-    if directory is not None and solver.iteration > 0:  # from here on the run it started from is not needed
-        directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-    return _run(solver, config, stop, directory, on_progress, on_complaint)
+    if out is None:
+        return _run(solver, config, stop, None, on_progress, on_complaint)
+    config["layout"] = {"order": _order(solver), "hash": solver.layout}
+    _require_disk(solver, out, on_progress)
+    with RunDirectory.create(out, config) as directory:
+        if solver.iteration > 0:  # from here on the run it started from is not needed
+            directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
+        return _run(solver, config, stop, directory, on_progress, on_complaint)
+
+
+def _require_disk(solver: Solver, folder: str | Path, on_progress: OnProgress) -> None:
+    """Say how much disk space a run's checkpoints take where it is much, and refuse what does not fit."""
+    needed = require_disk(folder, largest_bytes(solver.state()))
+    if needed >= DISK_WORTH_SAYING:
+        on_progress(Preparation(what=f"{readable_bytes(needed)} of disk for checkpoints", share=1.0))
 
 
 def default_algorithm(game: Game) -> str:
@@ -244,9 +269,38 @@ def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) 
 def _restored(directory: RunDirectory) -> tuple[Solver, int]:
     """Return a run's solver as it was at the last good checkpoint."""
     checkpoint = _last_checkpoint(directory)
-    solver = _make_solver(load_game(directory.config["game"]), directory.config)
-    solver.restore(checkpoint.iteration, checkpoint.state)
+    solver = _make_solver(load_game(directory.config["game"]), settings_of(directory))
+    _restore(solver, directory, checkpoint)
     return solver, checkpoint.iteration
+
+
+def _restore(solver: Solver, directory: RunDirectory, checkpoint: Checkpoint) -> None:
+    """Let a solver go on from a checkpoint, if the numbers in it mean to this solver what they meant to that run's."""
+    if "layout" not in directory.config and isinstance(solver, SampledCFR) and isinstance(solver.form.game, Bluff):
+        raise NotSupported(
+            f"{directory.path} does not say in which order its tables are (this version records it, and the order of a "
+            "sampled Bluff once depended on the memory that was free): solve it again"
+        )
+    _require_layout(directory, solver.layout)
+    try:
+        solver.restore(checkpoint.iteration, checkpoint.state)
+    except (KeyError, ValueError, IndexError, TypeError, RuntimeError) as error:
+        where = f"the checkpoint of {directory.path} at iteration {checkpoint.iteration:,}"
+        raise DamagedFile(f"{where} does not fit its solver ({error})") from None
+
+
+def _require_layout(directory: RunDirectory, layout: str) -> None:
+    """Refuse a run whose numbers belong to other infosets than they would here."""
+    if "layout" in directory.config and directory.config["layout"]["hash"] != layout:
+        raise NotSupported(
+            f"{directory.path} has its tables in another order than this equipoise would read them in: go on with the "
+            f"version it was made with (equipoise {directory.config['versions'].get('equipoise')}), or solve it again"
+        )
+
+
+def _order(solver: Solver) -> str:
+    """Return in which order a solver's tables are, as ``Setup.order`` has it."""
+    return "nodes" if isinstance(solver.form, LargeForm) else "treeplex"
 
 
 def _last_checkpoint(directory: RunDirectory, only: Collection[str] | None = None) -> Checkpoint:
@@ -266,28 +320,74 @@ def resume(
     seconds: float | None = None,
     core_seconds: float | None = None,
     threads: int | None = None,
+    restart: bool = False,
     on_progress: OnProgress = _silent,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
-    """Go on with a run from its last good checkpoint, to the limits it had or to new ones."""
-    directory = RunDirectory.open(path)
-    config = dict(directory.config)
-    game = load_game(config["game"])
-    until = _until(game, until, until_mbb)
-    limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
-    if any(limit is not None for limit in limits.values()):
-        config["stop"] = limits
-    if threads is not None:
-        config["threads"] = threads
-    solver = _make_solver(game, config, on_progress, on_complaint)
-    for name, now in provenance.versions().items():
-        if (made_with := config["versions"].get(name, now)) != now:
-            on_complaint(
-                f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
-            )
-    stop = Stop(**config["stop"])
-    _require_measurable(solver.form, stop)
-    return _run(solver, config, stop, directory, on_progress, on_complaint)
+    """Go on with a run from its last good checkpoint, to the limits it had or to new ones.
+
+    Without a good checkpoint that is refused, unless ``restart`` allows to start again from the beginning; the log and
+    the results of the first try are then kept under other names.
+    """
+    with RunDirectory.open_to_write(path) as directory:
+        config = settings_of(directory)
+        game = load_game(config["game"])
+        if directory.newest_checkpoint() == 0 and not restart:
+            raise _nothing_to_resume(directory, [])
+        until = _until(game, until, until_mbb)
+        limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
+        if any(limit is not None for limit in limits.values()):
+            config["stop"] = limits
+        if threads is not None:
+            config["threads"] = threads
+        solver = _make_solver(game, config, on_progress, on_complaint)
+        for name, now in provenance.versions().items():
+            if (made_with := config["versions"].get(name, now)) != now:
+                on_complaint(
+                    f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
+                )
+        stop = Stop(**config["stop"])
+        _require_measurable(solver.form, stop)
+        _require_disk(solver, path, on_progress)
+        checkpoint, complaints = directory.load_checkpoint()
+        if checkpoint is None and not restart:
+            raise _nothing_to_resume(directory, complaints)
+        for complaint in complaints:
+            on_complaint(complaint)
+        times = (0.0, 0.0)
+        if checkpoint is not None:
+            _restore(solver, directory, checkpoint)
+            times = checkpoint.seconds, checkpoint.core_seconds
+            del checkpoint  # may be as large as the solver itself
+        else:
+            _keep_first_try(directory, on_complaint)
+            if config.get("init_from") is not None:
+                _start_from(solver, game, config["algorithm"], config["init_from"])
+        history, complaints = directory.cut_log(solver.iteration)
+        for complaint in complaints:
+            on_complaint(complaint)
+        return _run(solver, config, stop, directory, on_progress, on_complaint, history, times)
+
+
+def _nothing_to_resume(directory: RunDirectory, complaints: list[str]) -> EquipoiseError:
+    """Return the error that says why a run cannot go on, and what is left of it."""
+    log = directory.read_log()
+    left = [f"a log up to iteration {log[-1]['iteration']:,}"] if log else []
+    left += [file for file in ("policy.npz", "result.json") if (directory.path / file).exists()]
+    why = "; ".join(complaints) if complaints else "none was written"
+    return NotFound(
+        f"{directory.path} has no checkpoint to go on from ({why}); left of it: {', '.join(left) or 'nothing'}; "
+        "--restart starts it again from the beginning"
+    )
+
+
+def _keep_first_try(directory: RunDirectory, on_complaint: Callable[[str], None]) -> None:
+    """Keep what a run that starts again would write over."""
+    names = ("log.jsonl", "policy.npz", "result.json")
+    kept = [directory.put_aside(name, "first-try").name for name in names if (directory.path / name).exists()]
+    on_complaint(
+        f"{directory.path} starts again from the beginning; kept of the first try: {', '.join(kept) or 'nothing'}"
+    )
 
 
 def _make_solver(
@@ -302,12 +402,12 @@ def _make_solver(
         seed=config["seed"],
         threads=set_threads(config["threads"]),
         device=config.get("device", "cpu"),
+        order=config.get("layout", {}).get("order", "auto"),
         on_preparation=lambda what, share: on_progress(Preparation(what=what, share=share)),
         on_complaint=on_complaint,
     )
     recipe = find_recipe(config["algorithm"])
-    # Runs made before a parameter existed get its default.
-    return recipe.make(setup, {**recipe.parameters, **config["parameters"]})
+    return recipe.make(setup, recipe.recorded(config["parameters"]))
 
 
 def _run(
@@ -317,7 +417,10 @@ def _run(
     directory: RunDirectory | None,
     on_progress: OnProgress,
     on_complaint: Callable[[str], None],
+    history: list[Record] | None = None,
+    times: tuple[float, float] = (0.0, 0.0),
 ) -> Solution:
+    """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before."""
     form = solver.form
     evaluator: Evaluator | LargeEvaluator | BoardEvaluator | None
     if isinstance(form, LargeForm):
@@ -342,17 +445,6 @@ def _run(
             numbers["nodes_touched"] = touched
         return {**numbers, **solver.diagnostics()} if hasattr(solver, "diagnostics") else numbers
 
-    history: list[Record] = []
-    seconds_before = core_seconds_before = 0.0
-    if directory is not None:
-        checkpoint, complaints = directory.load_checkpoint()
-        for complaint in complaints:
-            on_complaint(complaint)
-        if checkpoint is not None:
-            solver.restore(checkpoint.iteration, checkpoint.state)
-            seconds_before, core_seconds_before = checkpoint.seconds, checkpoint.core_seconds
-            del checkpoint  # may be as large as the solver itself
-        history = directory.cut_log(solver.iteration)
     begun_at = solver.iteration
     history = drive(
         solver,
@@ -360,8 +452,8 @@ def _run(
         stop,
         directory=directory,
         history=history,
-        seconds_before=seconds_before,
-        core_seconds_before=core_seconds_before,
+        seconds_before=times[0],
+        core_seconds_before=times[1],
         checkpoint_seconds=config["checkpoint_seconds"],
         evaluation_growth=config["evaluation_growth"],
         first_evaluation=config["first_evaluation"],
@@ -419,8 +511,10 @@ def load_policy(path: str | Path) -> Policy | HoldemPolicy:
         return read_policy(path)
     directory = RunDirectory.open(path)
     if directory.policy_path.exists():
-        return read_policy(directory.policy_path)
-    config = directory.config
+        policy = read_policy(directory.policy_path)
+        if not _has_gone_on(directory, policy):
+            return policy
+    config = settings_of(directory)
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
     game = load_game(config["game"])
     unlisted = find_recipe(config["algorithm"]).unlists(game, config["engine"])
@@ -431,10 +525,20 @@ def load_policy(path: str | Path) -> Policy | HoldemPolicy:
     return _policy_of(solver, origin)
 
 
+def _has_gone_on(directory: RunDirectory, policy: Policy) -> bool:
+    """Return whether a run that had ended has a later good checkpoint than its policy."""
+    iterations = policy.origin.get("iterations")
+    if not isinstance(iterations, int) or directory.newest_checkpoint() <= iterations:
+        return False
+    checkpoint, _ = directory.load_checkpoint(only=())
+    return checkpoint is not None and checkpoint.iteration > iterations
+
+
 def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, Any]) -> BoardPolicy:
     """Return the average strategy in a run's last checkpoint, without reading its regrets."""
     checkpoint = _last_checkpoint(directory, only=BoardCFR.AVERAGE)
     form, (start, stored, scale) = board_form(game), (checkpoint.state[name] for name in BoardCFR.AVERAGE)
+    _require_layout(directory, form.layout)
     strategy = TableStrategy(form, start, Table(stored, scale))
     return BoardPolicy(form=form, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})
 

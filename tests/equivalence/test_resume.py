@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import equipoise
+from equipoise.errors import EquipoiseError, NotFound, RunBusy
 from equipoise.runs.directory import RunDirectory
 from equipoise.runs.drive import Interrupted
 
@@ -142,14 +143,73 @@ def test_a_damaged_checkpoint_costs_time_and_nothing_else(tmp_path):
     assert_same(tmp_path / "cut", tmp_path / "whole")
 
 
-def test_without_a_good_checkpoint_the_run_is_made_again(tmp_path):
+def test_without_a_good_checkpoint_nothing_starts_again_unasked(tmp_path):
     with pytest.raises(Interrupted):
-        equipoise.solve(GAME, iterations=2_000, out=tmp_path / "cut", on_progress=interrupt_at(700))
-    for file in (tmp_path / "cut" / "checkpoints").iterdir():
-        file.unlink()
-    equipoise.resume(tmp_path / "cut")
+        equipoise.solve(
+            GAME, iterations=2_000, out=tmp_path / "cut", checkpoint_seconds=0.0, on_progress=interrupt_at(700)
+        )
+    files = sorted((tmp_path / "cut" / "checkpoints").iterdir())
+    for file in files:
+        file.write_bytes(b"damaged")
+    before = {file: file.read_bytes() for file in (tmp_path / "cut").rglob("*") if file.is_file()}
+    with pytest.raises(NotFound, match=r"no checkpoint to go on from .* is damaged .*; left of it: a log up to iter"):
+        equipoise.resume(tmp_path / "cut")
+    del before[tmp_path / "cut" / "lock"]
+    assert all(file.read_bytes() == content for file, content in before.items())
+    complaints = []
+    equipoise.resume(tmp_path / "cut", restart=True, on_complaint=complaints.append)
+    assert "starts again from the beginning" in complaints[-1]
+    assert (tmp_path / "cut" / "log.jsonl.first-try-1").read_bytes() == before[tmp_path / "cut" / "log.jsonl"]
+    for file in files:
+        if file.exists():  # no result of ours, and none of the run's: left alone
+            file.unlink()
     equipoise.solve(GAME, iterations=2_000, out=tmp_path / "whole")
     assert_same(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_is_refused_at_once(tmp_path):
+    equipoise.solve(GAME, iterations=10, out=tmp_path / "run")
+    for name in ("checkpoints/000000000010.npz", "policy.npz", "log.jsonl"):
+        (tmp_path / "run" / name).unlink()
+    with pytest.raises(
+        NotFound, match=r"from \(none was written\); left of it: result.json; --restart starts it again"
+    ):
+        equipoise.resume(tmp_path / "run")
+    assert equipoise.resume(tmp_path / "run", restart=True).iterations == 10
+
+
+def test_a_later_checkpoint_counts_more_than_an_earlier_result(tmp_path):
+    equipoise.solve(GAME, iterations=700, out=tmp_path / "run")
+    with pytest.raises(Interrupted) as caught:
+        equipoise.resume(tmp_path / "run", iterations=3_000, on_progress=interrupt_at(1_000))
+    policy = equipoise.load_policy(tmp_path / "run")
+    assert policy.origin["iterations"] == caught.value.iteration
+    expected = equipoise.solve(GAME, iterations=caught.value.iteration).policy
+    np.testing.assert_array_equal(policy.probabilities, expected.probabilities)
+    newest_file = tmp_path / "run" / "checkpoints" / newest(tmp_path / "run")
+    newest_file.write_bytes(b"damaged")  # then the result is the latest that there is
+    assert equipoise.load_policy(tmp_path / "run").origin["iterations"] == 700
+
+
+def test_two_writers_at_once(tmp_path):
+    """The second is refused and changes nothing; when the first is killed, the run is free."""
+    run = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, "-c", START, str(run), "cfr+", "100000000"])
+    try:
+        deadline = time.monotonic() + 60
+        while not newest(run):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        with pytest.raises(RunBusy, match=f"is being written by process {process.pid} on "):
+            equipoise.resume(run)
+        with pytest.raises(EquipoiseError, match="already holds a run"):
+            equipoise.solve(GAME, iterations=5, out=run)
+        assert len(equipoise.load_policy(run)) == 936  # readers are welcome
+    finally:
+        process.kill()
+        process.wait()
+    at = int(newest(run).removesuffix(".npz"))
+    assert equipoise.resume(run, iterations=at + 10).iterations == at + 10
 
 
 def test_a_finished_run_can_be_made_longer(tmp_path):

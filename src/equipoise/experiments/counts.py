@@ -19,7 +19,7 @@ def count_infosets(setting: Setting, seed: int, path: Path) -> None:
     buckets = kind_from_text(str(setting.parameters["buckets"])).buckets(deck_of(game))
     decisions = betting_size(game.betting).decisions
     if (path / "config.json").exists():
-        directory = RunDirectory.open(path)
+        directory = RunDirectory.open_to_write(path)
         directory.cut_log(0)
     else:
         directory = RunDirectory.create(path, {"game": game.name, "algorithm": setting.algorithm, "seed": seed})

@@ -139,7 +139,7 @@ def _run_one(setting: Setting, seed: int, folder: Path) -> None:
         return count_infosets(setting, seed, path)
     try:
         if (path / "config.json").exists():
-            resume(path)
+            resume(path, restart=True)
         else:
             if setting.start is not None and not _finished(setting.start, seed, folder):
                 _run_one(setting.start, seed, folder)

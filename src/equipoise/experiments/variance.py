@@ -34,7 +34,7 @@ def measure_variance(setting: Setting, seed: int, path: Path) -> None:
     tables = [plex.sequence_table()[0] for plex in form.treeplexes]
     traversals = int(str(setting.parameters["traversals"]))
     if (path / "config.json").exists():  # short enough to be made again from the start
-        directory = RunDirectory.open(path)
+        directory = RunDirectory.open_to_write(path)
         directory.cut_log(0)
     else:
         directory = RunDirectory.create(path, {"game": setting.game, "algorithm": setting.algorithm, "seed": seed})

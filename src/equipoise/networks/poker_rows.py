@@ -28,6 +28,7 @@ from equipoise.trees.codes import (
     codes_of,
     nodes_of,
 )
+from equipoise.trees.digest import digest
 from equipoise.trees.distinct import distinct
 from equipoise.trees.treeplex import Float, Int64
 
@@ -42,6 +43,11 @@ class PokerRows:
 
     tree: BettingTree
     layout: CardLayout
+
+    @property
+    def digest(self) -> str:
+        """Return a hash of how infosets are coded."""
+        return digest(self.tree.nodes[:5], self.layout)
 
     @property
     def num_columns(self) -> int:

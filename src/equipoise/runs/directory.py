@@ -13,7 +13,6 @@ under another name.
 """
 
 import json
-import math
 import os
 import re
 import shutil
@@ -61,15 +60,14 @@ class RunDirectory:
     def create(cls, path: str | Path, config: Mapping[str, Any]) -> "RunDirectory":
         """Start a run in a new (or empty) directory."""
         folder = Path(path)
-        if folder.exists() and not folder.is_dir():
-            raise CannotWrite(f"{folder} is a file; choose another --out")
+        require_new(folder)
         make_folder(folder)
-        _require_empty(folder)
-        held = Lock(folder)  # before the folder is looked at again: another process may have been quicker
-        _require_empty(folder)
+        held = Lock(folder)
+        require_new(folder)  # again: another process may have been quicker
         make_folder(folder / "checkpoints")
         full = {"format": FORMAT, "version": VERSION, **config}
         write_text(folder / "config.json", json.dumps(full, indent=2) + "\n")
+        write_text(folder / "log.jsonl", "")
         return cls(folder, full, held)
 
     @classmethod
@@ -170,7 +168,9 @@ class RunDirectory:
         return sorted(file for file in (self.path / "checkpoints").glob("*.npz") if file.stem.isdecimal())
 
     def _identity(self) -> dict[str, Any]:
-        return {name: self.config.get(name) for name in ("game", "algorithm", "parameters", "seed", "created")}
+        names = ["game", "algorithm", "parameters", "seed", "created"]
+        names += ["layout"] if "layout" in self.config else []  # runs of earlier versions have none
+        return {name: self.config.get(name) for name in names}
 
     # ---- the log
 
@@ -288,21 +288,26 @@ def _salvaged(line: bytes) -> list[dict[str, Any]]:
     return records
 
 
-def _require_empty(folder: Path) -> None:
+def require_new(folder: Path) -> None:
+    """Refuse what cannot become a run directory: a file, or a folder with something in it."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise CannotWrite(f"{folder} is a file; choose another --out")
     try:
         names = {file.name for file in folder.iterdir()} - {lock.NAME}
     except OSError as error:
         raise CannotWrite(f"cannot use {folder} as a run directory: {error.strerror}") from None
     if "config.json" in names:
-        raise CannotWrite(f"{folder} holds a run: go on with it by `equipoise resume {folder}`, or choose another --out")
+        raise CannotWrite(f"{folder} already holds a run: go on with it by `equipoise resume`, or choose another --out")
     if names:
         raise CannotWrite(f"{folder} is not empty; choose another --out")
 
 
 def largest_bytes(state: Mapping[str, npt.NDArray[Any]]) -> int:
-    """Return how large a state can become: a part of a larger array, such as a memory that fills, counts as all of it."""
-    arrays = (array.base if isinstance(array.base, np.ndarray) else array for array in map(np.asarray, state.values()))
-    return sum(max(array.nbytes, whole.nbytes) for array, whole in zip(state.values(), arrays, strict=True))
+    """Return how large a state can become: a part of a larger array, such as a memory that fills, counts as whole."""
+    wholes = (array.base if isinstance(array.base, np.ndarray) else array for array in state.values())
+    return sum(max(array.nbytes, whole.nbytes) for array, whole in zip(state.values(), wholes, strict=True))
 
 
 def require_disk(folder: str | Path, checkpoint_bytes: int) -> int:

@@ -9,7 +9,7 @@ policy) or, for games too large to have one, node after node.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,12 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.games.bluff import Bluff
 from equipoise.games.suits import Int16
-from equipoise.memory import available_bytes
+from equipoise.memory import available_bytes, require
 from equipoise.sampling.deals import NO_CARDS, NO_SHOWDOWN, SHOWDOWN
 from equipoise.sampling.schemes import LabelledActions, Scheme, SchemePlan
 from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.compile import BYTES_PER_SEQUENCE, Engine, build_game_tree, build_public_tree, has_public_tree
+from equipoise.trees.digest import digest
 from equipoise.trees.game_tree import GameTree, Int8
 from equipoise.trees.public_tree import PublicTree, private_widths, stage_map, vector_form
 from equipoise.trees.sequence_form import SequenceForm, sequence_form
@@ -80,18 +81,36 @@ class SampledGame(NamedTuple):
         """Return the numbers a deal, three a stage."""
         return 3 * len(self.entries)
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of where in a table each node's infosets are."""
+        nodes = self.tree.nodes.reshape(-1, WIDTH)
+        acting = nodes[:, KIND] >= 0
+        return digest(self.table_sizes, self.entries, *(nodes[acting, k] for k in (KIND, CHILDREN, STAGE, FIRST)))
 
+
+TableOrder = Literal["auto", "treeplex", "nodes"]  # of a game's infosets; auto: the former, if that fits in memory
 TABLE_BYTES = 16  # regret and strategy sums, per (infoset, action)
 BATCH_BYTES = 40  # with what a mini-batch and an evaluation need
 
 
-def compile_for_sampling(game: Game, engine: Engine, *, buffered: bool) -> tuple[SequenceForm | None, SampledGame]:
-    """Return a game ready for sampling, and its form for evaluation if that fits in memory too."""
+def compile_for_sampling(
+    game: Game, engine: Engine, *, buffered: bool, order: TableOrder = "auto"
+) -> tuple[SequenceForm | None, SampledGame]:
+    """Return a game ready for sampling, and its form for evaluation if that fits in memory too.
+
+    Without a form, tables are in the order of nodes. Which of the two a game has depends on the memory that is free:
+    a run that goes on asks for the ``order`` it had, for its tables mean nothing in another.
+    """
     if engine == "vector" or (engine == "auto" and has_public_tree(game)):
         public = build_public_tree(game, bytes_per_sequence=BATCH_BYTES if buffered else TABLE_BYTES)
         sequences = int((private_widths_of_all(public) * public.num_children).sum())
-        if isinstance(game, Bluff) and sequences * BYTES_PER_SEQUENCE > available_bytes() / 2:
+        if order == "auto" and isinstance(game, Bluff) and sequences * BYTES_PER_SEQUENCE > available_bytes() / 2:
+            order = "nodes"
+        if order == "nodes":
             return None, from_public_tree(public, None)
+        if order == "treeplex" and isinstance(game, Bluff):
+            require(sequences * BYTES_PER_SEQUENCE, what=f"{game.name} with its tables in the order of its treeplexes")
         form = vector_form(public)
         return form, from_public_tree(public, form)
     tree = build_game_tree(game)

@@ -282,6 +282,11 @@ class BoardCFR:
 
     AVERAGE = ("start_strategy_sum", "strategy_sum", "strategy_scale")  # the arrays of a state that make a policy
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return self.form.layout
+
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return all that the next iterations depend on."""
         return {

@@ -48,6 +48,11 @@ class FictitiousPlay:
         tables = TableMap(self.form)
         return tables.has_weight(tables.from_form(self.strategy_sum))
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return self.form.layout
+
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on."""
         return {f"strategy_sum_{player}": self.strategy_sum[player] for player in range(2)}

@@ -192,6 +192,11 @@ class FullWidthCFR:
         tables = TableMap(self.form)
         return tables.has_weight(tables.from_form(self.strategy_sum))
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return self.form.layout
+
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on."""
         names = ("regret_sum", "strategy_sum", "strategy")

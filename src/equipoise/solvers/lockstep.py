@@ -127,5 +127,10 @@ class LockstepCFR(StoreLoop[FoundRows]):
         """Return the average strategy as the form's evaluator takes it, or as it can be asked for."""
         return play_of(self.form, self.rows, (self.strategies.mixture(0), self.strategies.mixture(1)))
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return self.rows.digest
+
     def reached(self) -> None:
         """Return nothing: the average strategy itself says where it has any weight."""

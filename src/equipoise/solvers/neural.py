@@ -85,7 +85,7 @@ class Prepared:
     """A compiled game with all that neural solvers share."""
 
     def __init__(self, setup: Setup, cards: Any) -> None:
-        form, self.sampled = compile_for_sampling(setup.game, setup.engine, buffered=True)
+        form, self.sampled = compile_for_sampling(setup.game, setup.engine, buffered=True, order=setup.order)
         if form is None:
             raise EquipoiseError(f"{setup.game.name} is too large to list its infosets, which neural solvers here need")
         self.tables = TableMap(form)

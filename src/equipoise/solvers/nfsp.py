@@ -202,6 +202,11 @@ class NFSP:
         """Return the average policy networks' strategy, as the form's evaluator takes it."""
         return self.self_play.average_strategy()
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return self.self_play.layout
+
     def reached(self) -> None:
         """Return nothing: networks answer everywhere."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.abstraction.buckets import NONE, Buckets, has_deck
-from equipoise.errors import EquipoiseError, nearest
+from equipoise.errors import EquipoiseError, InvalidParameter, nearest
 from equipoise.games import Game
 from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import readable_bytes
@@ -44,6 +44,10 @@ class Solver(Protocol):
 
     def average_strategy(self) -> Any:
         """Return the strategy found so far, as the form's evaluator takes it: mostly one array a player."""
+
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
 
     def reached(self) -> npt.NDArray[np.bool_] | None:
         """Return, by infoset of a listed game, whether the average has weight there; None: the strategy itself says."""
@@ -91,6 +95,19 @@ class Recipe:
                 raise EquipoiseError(f"{self.name} has no parameter '{name}'{nearest(name, resolved) or has}")
             resolved[name] = _converted(self.name, name, value, resolved[name])
         return resolved
+
+    def recorded(self, stored: Mapping[str, object]) -> dict[str, object]:
+        """Return all parameters as a run recorded them, or say which one is wrong; unknown ones then have defaults."""
+        known = {**self.unlisted, **self.parameters}
+        for name, value in stored.items():
+            if name not in known:
+                raise InvalidParameter(f"{self.name} has no parameter '{name}'")
+            whole_for_float = isinstance(known[name], float) and isinstance(value, int)
+            if isinstance(value, bool) or not (isinstance(value, type(known[name])) or whole_for_float):
+                raise InvalidParameter(f"{self.name}: {name}={value} is not valid; give a value like {known[name]}")
+            if (name, value) != ("k", 0):  # all actions
+                _converted(self.name, name, value, known[name])
+        return {**self.parameters, **stored}
 
 
 NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
@@ -237,7 +254,7 @@ def _sampled(
                 on_complaint=setup.on_complaint,
             )
         else:
-            form, sampled = compile_for_sampling(setup.game, setup.engine, buffered=buffered)
+            form, sampled = compile_for_sampling(setup.game, setup.engine, buffered=buffered, order=setup.order)
         return SampledCFR(
             form if form is not None else LargeForm(setup.game, sampled),
             sampled,

@@ -40,6 +40,7 @@ from equipoise.sampling.traversal import (
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.solvers.setup import Form
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
+from equipoise.trees.digest import digest
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
@@ -300,6 +301,11 @@ class SampledCFR:
         if isinstance(self.form, SequenceForm):
             return TableMap(self.form).has_weight(self.strategy_sum)
         return None
+
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return digest(self._game.layout, () if self._buckets is None else self._buckets.tables)
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""

@@ -47,6 +47,10 @@ class SelfPlay(Protocol):
     def threads(self) -> int:
         """Return how many threads are in use: for parts of a batch of episodes, the fits of players, evaluations."""
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of how infosets are numbered."""
+
     nodes_touched: int
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
@@ -92,6 +96,10 @@ class ListedPlay(NodesOf):
         self.read()
         self.renew_target()
 
+    @property
+    def layout(self) -> str:
+        return self.form.layout
+
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
         values, policy = (self._infosets.to_table(each) for each in (self._values, self._strategies))
         yield self._episodes.play(values, policy, epsilon=epsilon, iteration=iteration)
@@ -130,6 +138,10 @@ class CodedPlay(NodesOf):
         self._agents = agents
         self._episodes = episodes
         self.renew_target()
+
+    @property
+    def layout(self) -> str:
+        return self._rows.digest
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
         return self._episodes.play(self._values_at, self.policy_at, epsilon=epsilon, iteration=iteration)

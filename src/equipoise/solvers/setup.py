@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from equipoise.games import Game
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, Rule
 from equipoise.sampling.large import LargeForm
+from equipoise.sampling.tree import TableOrder
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
@@ -20,6 +21,7 @@ class Setup:
     seed: int = 0
     threads: int = 1
     device: str = "cpu"  # of networks
+    order: TableOrder = "auto"  # of sampled tables
     on_preparation: Callable[[str, float], None] = lambda what, share: None  # what is being made, and how much is
     on_complaint: Callable[[str], None] = lambda sentence: None
 

@@ -191,6 +191,11 @@ class StoredCFR(StoreLoop[Found]):
         self.strategies.start_from(table, self.tables.own_reach(table), iteration)
         self.iteration = iteration
 
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return self.form.layout
+
     def average_strategy(self) -> Pair:
         """Return the average strategy in the form's order."""
         return self.tables.to_form(self.strategies.average())

@@ -29,6 +29,7 @@ from equipoise.games.betting import BettingState, apply_action, legal_actions
 from equipoise.games.hand_ranks import deck_bits, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.suits import HOLE_CARDS, Cards, Int16, SuitIsomorphism, suit_isomorphism
+from equipoise.trees.digest import digest
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 UInt16 = npt.NDArray[np.uint16]
@@ -118,6 +119,11 @@ class BoardForm:
     pairs: Pairs
     starting_hands: StartingHands
     showdowns: Showdowns
+
+    @property
+    def layout(self) -> str:
+        """Return a hash of the order of tables: betting rows, boards, and classes of hands on each."""
+        return digest(self.betting, self.closings, self.cards.boards, self.pairs[:2], self.starting_hands.hand_class)
 
     @property
     def num_boards(self) -> int:

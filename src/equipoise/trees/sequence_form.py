@@ -12,6 +12,7 @@ import numpy as np
 from equipoise.compiled import kernel
 from equipoise.errors import InvalidGame
 from equipoise.games import TERMINAL, Game
+from equipoise.trees.digest import digest
 from equipoise.trees.game_tree import GameTree, InfosetLabels, Int8
 from equipoise.trees.payoffs import Payoffs, balanced_chunks, sparse_payoffs
 from equipoise.trees.treeplex import Float, Int32, Int64, Treeplex, lay_out
@@ -39,6 +40,11 @@ class SequenceForm:
     def num_sequences(self) -> int:
         """Return the number of sequences of both players: the size of a table of strategies."""
         return sum(plex.num_sequences for plex in self.treeplexes)
+
+    @property
+    def layout(self) -> str:
+        """Return a hash of the order of infosets and sequences."""
+        return digest(self.engine, self.treeplexes, self.infosets)
 
     def keys(self, player: int) -> list[str]:
         """Return the keys of a player's infosets, in the treeplex's order."""

@@ -3,13 +3,18 @@
 import errno
 import json
 import os
+import subprocess
+import sys
+from collections import namedtuple
 
 import numpy as np
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, EquipoiseWarning, RunBusy, TooLarge
 from equipoise.files import write_atomically, write_text
-from equipoise.runs.directory import Checkpoint, RunDirectory
+from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, new_folder, require_disk
+
+Usage = namedtuple("Usage", "total used free")
 
 CONFIG = {"game": "kuhn_poker", "algorithm": "cfr+", "parameters": {}, "seed": 0, "created": "today"}
 
@@ -92,11 +97,11 @@ def test_an_opened_run_has_the_configuration_it_was_made_with(run):
 
 
 def test_a_directory_with_content_is_not_overwritten(run, tmp_path):
-    with pytest.raises(EquipoiseError, match="already holds a run; go on with it by `equipoise resume`"):
+    with pytest.raises(EquipoiseError, match="already holds a run: go on with it by `equipoise resume`"):
         RunDirectory.create(run.path, CONFIG)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("precious")
-    with pytest.raises(EquipoiseError, match="already holds other files"):
+    with pytest.raises(EquipoiseError, match="is not empty; choose another --out"):
         RunDirectory.create(tmp_path / "other", CONFIG)
     (tmp_path / "empty").mkdir()
     assert RunDirectory.create(tmp_path / "empty", CONFIG).path == tmp_path / "empty"
@@ -139,7 +144,7 @@ def test_the_last_two_checkpoints_are_kept(run):
     assert_is(run.load_checkpoint()[0], 123_456)
 
 
-def test_a_run_without_checkpoints_starts_anew(run):
+def test_a_run_without_checkpoints_has_none(run):
     assert run.load_checkpoint() == (None, [])
 
 
@@ -230,7 +235,7 @@ def test_a_log_line_that_was_cut_off_is_ignored(run):
     with open(run.path / "log.jsonl", "a") as log:
         log.write('{"iteration": 3, "exploit')
     assert [record["iteration"] for record in run.read_log()] == [1, 2]
-    assert [record["iteration"] for record in run.cut_log(10)] == [1, 2]
+    assert [record["iteration"] for record in run.cut_log(10)[0]] == [1, 2]
     run.append_log({"iteration": 3, "exploitability": 0.3})  # the cut line is gone: the new one is a line of its own
     assert [record["iteration"] for record in run.read_log()] == [1, 2, 3]
 
@@ -238,13 +243,142 @@ def test_a_log_line_that_was_cut_off_is_ignored(run):
 def test_the_log_is_cut_to_where_the_run_goes_on(run):
     for iteration in range(1, 6):
         run.append_log({"iteration": iteration})
-    assert run.cut_log(3) == run.read_log() == [{"iteration": 1}, {"iteration": 2}, {"iteration": 3}]
-    assert RunDirectory.open(run.path).cut_log(0) == []
+    assert run.cut_log(3) == ([{"iteration": 1}, {"iteration": 2}, {"iteration": 3}], [])
+    assert run.read_log() == [{"iteration": 1}, {"iteration": 2}, {"iteration": 3}]
+    assert RunDirectory.open(run.path).cut_log(0) == ([], [])
 
 
 def test_a_run_without_a_log_has_an_empty_one(run):
     (run.path / "log.jsonl").unlink()
-    assert run.read_log() == run.cut_log(5) == []
+    assert run.read_log() == []
+    assert run.cut_log(5) == ([], [])
+
+
+def test_every_changed_byte_of_a_log_costs_its_own_line_at_most(run):
+    for iteration in (1, 2, 3):
+        run.append_log({"iteration": iteration, "seconds": 0.5, "exploitability": 1 / iteration})
+    log = run.path / "log.jsonl"
+    content = log.read_bytes()
+    ends = [place for place, byte in enumerate(content) if byte == ord("\n")]
+    whole = run.read_log()
+    for place in range(len(content)):
+        for byte in {content[place] ^ 0xFF, content[place] ^ 1, ord("9"), ord("\n"), 0} - {content[place]}:
+            log.write_bytes(content[:place] + bytes([byte]) + content[place + 1 :])
+            line = sum(end < place for end in ends)
+            records, complaints = run.cut_log(3)
+            if place in ends:  # the line break itself: the records on both sides of it are good
+                assert records == whole
+            else:
+                assert records == whole[:line] + whole[line + 1 :]
+            assert len(complaints) == 1
+            aside = run.path / "log.jsonl.damaged-1"
+            assert aside.read_bytes() == content[:place] + bytes([byte]) + content[place + 1 :]
+            aside.unlink()
+            assert run.cut_log(3) == (records, [])
+
+
+def test_logs_of_earlier_versions_have_no_checksums(run):
+    lines = ['{"iteration": 1, "exploitability": 0.5}', '{"iteration": 2, "explo', '{"iteration": "3"}', "[]"]
+    lines += ['{"iteration": 4, "note": "x"}', '{"iteration": 5, "exploitability": 0.25}']
+    (run.path / "log.jsonl").write_text("\n".join(lines) + "\n")
+    records, complaints = run.cut_log(10)
+    assert [record["iteration"] for record in records] == [1, 5]
+    assert "4 damaged line(s)" in complaints[0]
+
+
+def test_damaged_logs_do_not_displace_each_other(run):
+    for number in (1, 2):
+        (run.path / "log.jsonl").write_text(f"damaged {number}\n")
+        run.cut_log(0)
+        assert (run.path / f"log.jsonl.damaged-{number}").read_text() == f"damaged {number}\n"
+
+
+def test_a_reader_leaves_alone_what_a_writer_is_writing(run):
+    part = run.path / "checkpoints" / ".000000000020.npz.abc.part"
+    part.write_bytes(b"half")
+    RunDirectory.open(run.path).load_checkpoint()
+    assert part.exists()
+    run.load_checkpoint()
+    assert not part.exists()
+
+
+# ---- the folder and its lock
+
+
+def test_folders_by_default_names_are_new_ones(tmp_path):
+    with new_folder(tmp_path / "runs", "kuhn") as first, new_folder(tmp_path / "runs", "kuhn") as second:
+        assert (first.name, second.name) == ("kuhn", "kuhn-2")
+        RunDirectory.create(first, CONFIG).close()
+    assert [folder.name for folder in (tmp_path / "runs").iterdir()] == ["kuhn"]  # an empty one does not stay
+    with new_folder(tmp_path / "other", "kuhn"):
+        pass
+    assert not (tmp_path / "other").exists()
+
+
+def test_many_processes_at_once_get_a_folder_each(tmp_path):
+    code = (
+        "import sys, pathlib; from equipoise.runs.directory import new_folder\n"
+        "with new_folder(pathlib.Path(sys.argv[1]), 'kuhn') as folder: (folder / 'x').touch(); print(folder)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "runs")]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    folders = {process.communicate(timeout=120)[0] for process in started}
+    assert len(folders) == 6
+
+
+def test_a_second_writer_is_told_who_the_first_is(run):
+    with pytest.raises(RunBusy, match=f"is being written by process {os.getpid()} on .* since 2") as caught:
+        RunDirectory.open_to_write(run.path)
+    assert str(run.path) in str(caught.value)
+    assert RunDirectory.open(run.path).config == run.config  # readers are welcome
+    run.close()
+    with RunDirectory.open_to_write(run.path) as again, pytest.raises(RunBusy):
+        RunDirectory.open_to_write(again.path)
+    RunDirectory.open_to_write(run.path).close()
+
+
+def test_a_lock_dies_with_its_process(run):
+    run.close()
+    code = (
+        "import sys, time; from equipoise.runs.directory import RunDirectory\n"
+        "run = RunDirectory.open_to_write(sys.argv[1]); print('held', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(run.path)], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"held\n"
+    with pytest.raises(RunBusy, match=f"process {process.pid} on "):
+        RunDirectory.open_to_write(run.path)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    RunDirectory.open_to_write(run.path).close()
+
+
+def test_a_lock_file_that_says_nothing_still_locks(run):
+    (run.path / "lock").write_text("")
+    with pytest.raises(RunBusy, match="another process"):
+        RunDirectory.open_to_write(run.path)
+
+
+def test_a_file_system_without_locks_is_one_warning(run, monkeypatch):
+    run.close()
+
+    def refuse(*arguments):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("equipoise.runs.lock.fcntl.flock", refuse)
+    with pytest.warns(EquipoiseWarning, match="let only one process write to it"):
+        RunDirectory.open_to_write(run.path).close()
+
+
+def test_disk_is_counted_before_it_is_needed(run, monkeypatch):
+    assert require_disk(run.path / "not" / "yet", 1000) == 3000
+    memory = np.zeros(1000)
+    assert largest_bytes({"filled": memory[:10], "own": np.zeros(3)}) == 8024
+    monkeypatch.setattr("equipoise.runs.directory.shutil.disk_usage", lambda path: Usage(10**9, 10**9, 5 << 20))
+    with pytest.raises(TooLarge, match=r"need 6.0 MiB of disk \(3 of 2.0 MiB\), and .* has 5.0 MiB"):
+        require_disk(run.path, 2 << 20)
+    run.save_checkpoint(Checkpoint(1, 0.0, 0.0, {"array": np.zeros(1 << 18)}))  # of 2 MiB, whose place will be free
+    assert require_disk(run.path, 2 << 20) == 6 << 20
 
 
 def test_the_result_is_readable(run):

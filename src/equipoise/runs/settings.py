@@ -1,0 +1,68 @@
+"""A run's configuration as its solver needs it: read from config.json, and checked before anything is done with it."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from equipoise.runs.directory import RunDirectory
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_text_or_nothing(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _are_limits(value: object) -> bool:
+    known = {"iterations", "until", "seconds", "core_seconds"}
+    if not isinstance(value, dict) or not value.keys() <= known:
+        return False
+    given = {name: limit for name, limit in value.items() if limit is not None}
+    return bool(given) and all(_is_number(limit) and limit > 0 for limit in given.values())
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def _is_layout(value: object) -> bool:
+    return _are_texts(value) and value.keys() == {"order", "hash"} and value["order"] in ("treeplex", "nodes")  # type: ignore
+
+
+_NEEDED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "parameters": (lambda value: isinstance(value, dict), "a list of parameters"),
+    "engine": (lambda value: value in ("auto", "sequence", "vector", "boards"), "an engine"),
+    "seed": (lambda value: _is_whole(value, 0), "a whole number of 0 or more"),
+    "threads": (lambda value: _is_whole(value, 1), "a whole number of 1 or more"),
+    "stop": (_are_limits, "a list of limits"),
+    "checkpoint_seconds": (lambda value: _is_number(value) and value >= 0, "a number of 0 or more"),
+    "evaluation_growth": (lambda value: _is_number(value) and value > 1, "a number above 1"),
+    "first_evaluation": (lambda value: _is_whole(value, 1), "a whole number of 1 or more"),
+    "created": (lambda value: isinstance(value, str), "a time"),
+    "versions": (lambda value: isinstance(value, dict), "a list of versions"),
+}
+_OPTIONAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {  # not in runs of earlier versions
+    "preset": (_is_text_or_nothing, "a text"),
+    "init_from": (_is_text_or_nothing, "a text"),
+    "device": (lambda value: isinstance(value, str), "a text"),
+    "tensorboard": (lambda value: isinstance(value, bool), "true or false"),
+    "layout": (_is_layout, "a layout"),
+}
+
+
+def settings_of(directory: RunDirectory) -> dict[str, Any]:
+    """Return the configuration of a solver's run, or say which part of it is missing or makes no sense."""
+    config = directory.config
+    for name, (is_good, wanted) in {**_NEEDED, **_OPTIONAL}.items():
+        if name not in config:
+            if name in _NEEDED:
+                raise directory.damaged(f"it has no '{name}'")
+        elif not is_good(config[name]):
+            raise directory.damaged(f"'{name}' is not {wanted}")
+    return dict(config)
