@@ -131,7 +131,7 @@ def test_an_interrupted_run_has_the_policy_of_its_checkpoint(tmp_path):
 def test_a_damaged_checkpoint_costs_time_and_nothing_else(tmp_path):
     with pytest.raises(Interrupted):
         equipoise.solve(
-            GAME, iterations=3_000, out=tmp_path / "cut", checkpoint_seconds=0.0, on_progress=interrupt_at(700)
+            GAME, iterations=3_000, out=tmp_path / "cut", checkpoint_seconds=1e-9, on_progress=interrupt_at(700)
         )
     damaged = tmp_path / "cut" / "checkpoints" / newest(tmp_path / "cut")
     damaged.write_bytes(damaged.read_bytes()[:-100])
@@ -146,7 +146,7 @@ def test_a_damaged_checkpoint_costs_time_and_nothing_else(tmp_path):
 def test_without_a_good_checkpoint_nothing_starts_again_unasked(tmp_path):
     with pytest.raises(Interrupted):
         equipoise.solve(
-            GAME, iterations=2_000, out=tmp_path / "cut", checkpoint_seconds=0.0, on_progress=interrupt_at(700)
+            GAME, iterations=2_000, out=tmp_path / "cut", checkpoint_seconds=1e-9, on_progress=interrupt_at(700)
         )
     files = sorted((tmp_path / "cut" / "checkpoints").iterdir())
     for file in files:
