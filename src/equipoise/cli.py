@@ -71,38 +71,20 @@ def _sizes() -> dict[str, int]:
 
 
 @app.command
-def algorithms(*, json: Json = False) -> None:
-    """List the algorithms, with their papers and parameters."""
-    from equipoise.solvers.recipes import RECIPES
+def algorithms(
+    name: Annotated[str | None, Parameter(help="Explain this algorithm: paper, parameters, presets.")] = None,
+    /,
+    *,
+    json: Json = False,
+) -> None:
+    """List the algorithms, or explain one of them: its paper, parameters and presets."""
+    from equipoise.solvers.recipes import RECIPES, find_recipe
+    from equipoise.views.algorithms import described, print_algorithm, print_algorithms
 
+    recipes = list(RECIPES.values()) if name is None else [find_recipe(name)]
     if json:
-        return _print_json(
-            {
-                "algorithms": [
-                    {
-                        "algorithm": r.name,
-                        "about": r.about,
-                        "paper": r.paper,
-                        "parameters": r.parameters,
-                        "presets": {name: dict(values) for name, values in r.presets.items()},
-                    }
-                    for r in RECIPES.values()
-                ]
-            }
-        )
-    from equipoise.views.tables import print_rows
-
-    rows = [
-        (r.name, r.about, " ".join(_shown(r.parameters) + [f"--preset {p}" for p in r.presets]), r.paper)
-        for r in RECIPES.values()
-    ]
-    print_rows(rows, columns=("algorithm", "what it does", "parameters (--set)", "paper"))
-    return None
-
-
-def _shown(parameters: dict[str, object]) -> list[str]:
-    """Return parameters as one would give them; k = 0 inside is k=max."""
-    return [f"{key}={'max' if key == 'k' and value == 0 else value}" for key, value in parameters.items()]
+        return _print_json({"algorithms": [described(recipe) for recipe in recipes]})
+    return print_algorithms(recipes) if name is None else print_algorithm(recipes[0])
 
 
 @app.command

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from equipoise import cli, load_policy
+from equipoise.solvers.recipes import RECIPES
 
 
 @pytest.fixture
@@ -92,6 +93,21 @@ def test_games_and_algorithms_are_listed_with_sizes_and_papers(run):
     assert "Tammelin 2014" in out and "alpha=1.5" in out
     names = {entry["algorithm"] for entry in last_json(run("algorithms", "--json")[1])["algorithms"]}
     assert {"cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "xfp"} <= names
+
+
+def test_an_algorithm_is_explained(run):
+    for name, recipe in RECIPES.items():
+        code, out, _ = run("algorithms", name)
+        assert code == 0 and out.startswith(f"{name}: {recipe.about}\npaper: {recipe.paper}, ")
+        assert all(f"\n{parameter} " in out for parameter in recipe.parameters)
+        assert all(f"--preset {preset}: " in out for preset in recipe.presets)
+    _, out, _ = run("algorithms", "deep-cfr")
+    assert "Deep Counterfactual Regret Minimization (ICML 2019)" in out and "scratch or hybrid or fine_tune" in out
+    assert "max" in run("algorithms", "dncfr")[1]
+    (told,) = last_json(run("algorithms", "deep-cfr", "--json")[1])["algorithms"]
+    assert told["algorithm"] == "deep-cfr" and told["presets"]["paper"]["rate"] == 1e-3
+    code, _, err = run("algorithms", "deepcfr")
+    assert code == 2 and "did you mean 'deep-cfr'?" in err
 
 
 def test_show(run, kuhn):

@@ -111,7 +111,7 @@ class Recipe:
 
 
 NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
-_CHOICES: dict[str, tuple[str, ...]] = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "updates": ("alternating", "simultaneous"),
     "averaging": ("stochastic", "own_reach", "exact"),
     "rule": tuple(SAMPLED_RULES),
@@ -139,9 +139,9 @@ _AT_LEAST_ONE = (
 
 def _converted(recipe: str, name: str, value: object, default: object) -> object:
     """Return a value given as text or number in the type of the parameter's default."""
-    if name in _CHOICES:
-        if value not in _CHOICES[name]:
-            raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give {' or '.join(_CHOICES[name])}")
+    if name in CHOICES:
+        if value not in CHOICES[name]:
+            raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give {' or '.join(CHOICES[name])}")
         return value
     if name == "k" and value == "max":
         return 0  # all actions
@@ -428,7 +428,7 @@ RECIPES: dict[str, Recipe] = {
         _full_width("pcfr+", PredictiveCFRPlus, "CFR+ that predicts the next regret, quadratic averaging"),
         Recipe(
             name="pcs",
-            about="public chance sampling: vectors of all hands beside some boards an iteration",
+            about="public chance sampling: all hands at once, on a sample of the boards",
             paper="Johanson et al. 2012",
             parameters={"boards": 100, "rule": "linear", "updates": "alternating", "storage": "auto"},
             make=_public_chance_sampling,
@@ -441,7 +441,7 @@ RECIPES: dict[str, Recipe] = {
             make=_fictitious_play,
         ),
         _sampled("es-mccfr", External, "external sampling: all own actions, all else sampled"),
-        _sampled("os-mccfr", Outcome, "outcome sampling: one history a traversal"),
+        _sampled("os-mccfr", Outcome, "outcome sampling: one history per traversal"),
         _sampled(
             "rs-mccfr",
             Robust,
@@ -453,14 +453,18 @@ RECIPES: dict[str, Recipe] = {
         _sampled(
             "rs-mccfr+",
             Robust,
-            "the same with regrets clipped once per batch, linear averaging",
+            "robust sampling with regrets clipped at zero once per batch, linear averaging",
             batch=5000,
             updates="simultaneous",
             rule="cfr_plus",
             k=3,
         ),
-        _sampled("is-mccfr", Inclusion, "each own action with its own probability, left-out ones count zero"),
-        _sampled("probing", Inclusion, "the same, with left-out actions probed by a roll-out", probe="yes"),
+        _sampled(
+            "is-mccfr",
+            Inclusion,
+            "inclusion sampling: each own action with its own probability, left-out ones count as zero",
+        ),
+        _sampled("probing", Inclusion, "inclusion sampling, with left-out actions valued by a roll-out", probe="yes"),
         Recipe(
             name="dncfr",
             about="Double Neural CFR: regrets and average strategy in two networks, robust sampling",
@@ -473,14 +477,14 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             name="rs-mccfr+-rsn",
-            about="the same with the average strategy in a table",
+            about="Double Neural CFR with regrets in a network and the average strategy in a table",
             paper="Li et al. 2019, 2020",
             parameters={name: value for name, value in _DOUBLE_NEURAL.items() if not name.startswith("strategy_")},
             make=_neural("make_double_neural", strategies=False),
         ),
         Recipe(
             name="rs-mccfr+-asn",
-            about="the same with the regrets in a table",
+            about="Double Neural CFR with the average strategy in a network and regrets in a table",
             paper="Li et al. 2019, 2020",
             parameters=_DOUBLE_NEURAL,
             make=_neural("make_double_neural", regrets=False),
