@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange
+from equipoise.compiled import calling_pairs, inlined, prange
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
@@ -127,7 +127,7 @@ def _iterate(
                 _average_pass(plexes[p], rule, strategy[p], plan[p], strategy_sum[p])
 
 
-_ITERATE = calling_pairs(_iterate, _regret_pass=kernel_pair(_regret_pass), _average_pass=kernel_pair(_average_pass))
+_ITERATE = calling_pairs(_iterate, _regret_pass, _average_pass)
 
 
 class FullWidthCFR:

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.abstraction.buckets import Buckets
-from equipoise.compiled import calling_pairs, inlined, kernel_pair, prange, uncounted
+from equipoise.compiled import calling_pairs, inlined, prange, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.bucketed import BucketStrategy, BucketSums
 from equipoise.sampling.dice import start_stream
-from equipoise.sampling.gather import GATHER, Lists, gather
+from equipoise.sampling.gather import Lists, gather
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
@@ -192,7 +192,7 @@ def _iterate_batches(
             _apply_parts(rule, first, last, regret_sum, increment, touched)
 
 
-_ITERATE_BATCHES = calling_pairs(_iterate_batches, gather=GATHER, _apply_parts=kernel_pair(_apply_parts))
+_ITERATE_BATCHES = calling_pairs(_iterate_batches, gather, _apply_parts)
 
 
 def _keeps_regrets(rule: Rule) -> bool:

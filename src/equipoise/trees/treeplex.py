@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import inlined, kernel
+from equipoise.compiled import inlined, uncounted
 
 Float = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
@@ -156,18 +156,25 @@ def plan_block(block: int, plex: Treeplex, strategy: Float, plan: Float) -> None
             own_plan[j] = plan[parents[j]] * probabilities[j]
 
 
-@kernel
+@uncounted
 def write_plan(plex: Treeplex, strategy: Float, plan: Float) -> None:
     """Turn a strategy (probabilities per infoset) into a plan (products along each sequence)."""
-    plan[: plex.subgame_level.size - 1] = 1.0
+    for subgame in range(plex.subgame_level.size - 1):
+        plan[subgame] = 1.0
     for block in range(plex.block_offset.size):
         plan_block(block, plex, strategy, plan)
 
 
-@kernel
 def normalised(plex: Treeplex, weights: Float) -> Float:
     """Return the strategy proportional to ``weights`` in each infoset; uniform where an infoset has no weight."""
     strategy = np.ones_like(weights)
+    _normalise(plex, weights, strategy)
+    return strategy
+
+
+@uncounted
+def _normalise(plex: Treeplex, weights: Float, strategy: Float) -> None:
+    """Write the entries of all infosets: see :func:`normalised`."""
     for block in range(plex.block_offset.size):
         offset, actions, width = plex.block_offset[block], plex.block_actions[block], plex.block_width[block]
         for j in range(width):
@@ -177,4 +184,3 @@ def normalised(plex: Treeplex, weights: Float) -> Float:
             for action in range(actions):
                 k = offset + action * width + j
                 strategy[k] = weights[k] / total if total > 0.0 else 1.0 / actions
-    return strategy
