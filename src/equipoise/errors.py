@@ -91,6 +91,16 @@ class EquipoiseWarning(UserWarning):
     """Something that a user should know, and that does not keep the work from being done."""
 
 
+def damage(error: Exception) -> str:
+    """Return in plain words why a file of arrays could not be read."""
+    if "pickle" in str(error):  # NumPy offers to load anything as Python objects, which would run code
+        return "it is not a file of arrays"
+    if isinstance(error, KeyError):
+        missing = str(error.args[0]) if error.args else "something"
+        return missing if " " in missing else f"{missing} is missing"
+    return str(error) or type(error).__name__
+
+
 def require_whole(name: str, value: object, *, low: int = 1, high: int | None = None) -> None:
     """Refuse what is not a whole number from ``low`` to ``high``."""
     # NumPy's integers are not ints, and a bool is one.

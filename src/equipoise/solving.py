@@ -15,8 +15,12 @@ from typing import Any
 from equipoise.errors import (
     DamagedFile,
     EquipoiseError,
+    InvalidParameter,
+    MissingPackage,
     NotFound,
+    NotMeasurable,
     NotSupported,
+    TooLarge,
     require_number,
     require_seed,
     require_whole,
@@ -195,7 +199,7 @@ def solve(
     if init_from is not None:
         _start_from(solver, game, algorithm, init_from)
     if tensorboard and out is None:
-        raise EquipoiseError("TensorBoard logs are kept in the run directory: give out=, too")
+        raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
     if out is None:
         return _run(solver, config, stop, None, on_progress, on_complaint)
     config["layout"] = {"order": _order(solver), "hash": solver.layout}
@@ -223,10 +227,10 @@ def _until(game: Game, until: float | None, until_mbb: float | None) -> float | 
     if until_mbb is None:
         return until
     if until is not None:
-        raise EquipoiseError("give until (an exploitability) or until_mbb (a nash_conv), not both")
+        raise InvalidParameter("give until (an exploitability) or until_mbb (a nash_conv), not both")
     per_chip = game.mbb_per_chip()
     if per_chip is None:
-        raise EquipoiseError(f"{game.name} is not measured in big blinds: give until, an exploitability")
+        raise NotSupported(f"{game.name} is not measured in big blinds; give until, an exploitability")
     return until_mbb / per_chip / 2
 
 
@@ -241,7 +245,7 @@ def _evaluations(solver: Solver, growth: float) -> tuple[float, int]:
 
 def _require_measurable(form: Form, stop: Stop) -> None:
     if stop.until is not None and isinstance(form, UnmeasuredForm):
-        raise EquipoiseError(f"{_unmeasurable(form)}: give iterations or seconds in place of until")
+        raise NotMeasurable(f"{_unmeasurable(form)}; give iterations or seconds instead of until")
 
 
 def _unmeasurable(form: UnmeasuredForm) -> str:
@@ -251,17 +255,21 @@ def _unmeasurable(form: UnmeasuredForm) -> str:
 def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
     """Let a solver take over what another run has found."""
     if isinstance(solver.form, BoardForm | UnmeasuredForm):
-        raise EquipoiseError(f"{game.name} is too large to list, and only runs of games that can be are started from")
+        raise NotSupported(f"--init-from needs a game whose infosets can be listed, and {game.name} has too many")
     if not hasattr(solver, "start_from"):
-        raise EquipoiseError(f"{algorithm} cannot start from another run; dncfr, rs-mccfr+-rsn and rs-mccfr+-asn can")
+        raise NotSupported(
+            f"{algorithm} cannot be initialised from another run; dncfr, rs-mccfr+-rsn and rs-mccfr+-asn can"
+        )
     directory = RunDirectory.open(source)
     if directory.config["game"] != game.name:
-        raise EquipoiseError(f"{source} is a run of {directory.config['game']}, not of {game.name}")
+        raise NotSupported(f"{source} is a run of {directory.config['game']}, not of {game.name}")
     found, iteration = _restored(directory)
     if not hasattr(found, "sums") or not isinstance(found.form, SequenceForm):
-        raise EquipoiseError(f"{source} is a run of {directory.config['algorithm']}, which has no sums to start from")
+        raise NotSupported(
+            f"{source} is a run of {directory.config['algorithm']}, from which nothing can be initialised"
+        )
     if found.form.engine != solver.form.engine:  # type: ignore[union-attr]
-        raise EquipoiseError(f"{source} was solved with --engine {found.form.engine}: give the same engine here")
+        raise NotSupported(f"{source} was solved with --engine {found.form.engine}; give the same engine here")
     regret_sum, average = found.sums()
     solver.start_from(regret_sum, average, iteration)
 
@@ -307,7 +315,7 @@ def _last_checkpoint(directory: RunDirectory, only: Collection[str] | None = Non
     checkpoint, complaints = directory.load_checkpoint(only)
     if checkpoint is None:
         listed = "".join(f"; {complaint}" for complaint in complaints)
-        raise EquipoiseError(f"{directory.path} has no good checkpoint yet{listed}")
+        raise DamagedFile(f"{directory.path} has no good checkpoint yet{listed}")
     return checkpoint
 
 
@@ -501,7 +509,7 @@ def _policy_of(solver: Solver, origin: Mapping[str, Any]) -> Policy | HoldemPoli
     if isinstance(form, UnmeasuredForm):
         return LargePolicy(rules=form.game, strategy=strategy, origin=origin)
     if isinstance(form, LargeForm):
-        raise EquipoiseError(f"{form.game.name} has too many infosets to list its policy; its run can be resumed")
+        raise TooLarge(f"{form.game.name} has too many infosets to list its policy; its run can be resumed, not shown")
     return policy_from_strategies(form, strategy, origin, solver.reached())
 
 
@@ -548,7 +556,7 @@ def _tensorboard(directory: RunDirectory) -> Callable[[Record], None]:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise EquipoiseError("--tensorboard needs TensorBoard; install it by: pip install tensorboard") from None
+        raise MissingPackage("--tensorboard needs TensorBoard; install it by: pip install tensorboard") from None
     writer = SummaryWriter(str(directory.path / "tensorboard"))
 
     def write(record: Record) -> None:

@@ -254,9 +254,11 @@ def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch, see
     )  # 16 seeds: 61, median 65, 67; uniform play: below 0
     part = policy.listed("2c3d4h")
     assert part.action_probabilities("5d5c/2c3d4h|cc/") == policy.action_probabilities("5c5d/2c3d4h|cc/")
-    with pytest.raises(EquipoiseError, match="no values for AIVAT"):
+    with pytest.raises(
+        EquipoiseError, match=r"AIVAT needs exact values, which .* lacks in this match; use --aivat none"
+    ):
         play_match(policy, "uniform", hands=100, known="both")
-    with pytest.raises(EquipoiseError, match="sample it by hands"):
+    with pytest.raises(EquipoiseError, match="leave out --exact to play hands instead"):
         exact_match(policy, "uniform")
     with pytest.raises(EquipoiseError, match="too large for an exact best response"):
         equipoise.exploitability(game, policy)
@@ -279,5 +281,5 @@ def test_who_gives_no_distribution_is_named():
             return 0.9 * super().probabilities_at(asked)
 
     wrong = BoardPolicy(form=form, strategy=Wrong(form))
-    with pytest.raises(EquipoiseError, match=r"B gives no distribution over the 3 actions at '.*\|"):
+    with pytest.raises(EquipoiseError, match=r"B does not give probabilities for the 3 actions at '.*\|"):
         play_match(policies()[0], wrong, game=form.game, hands=10)

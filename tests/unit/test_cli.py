@@ -197,7 +197,7 @@ def test_match(run, kuhn, tmp_path):
         (["show", "kuhn", "--infoset", "K|x"], "no infoset 'K|x'"),
         (["solve", "kuhn_poker", "--out", "kuhn"], "already holds a run"),
         (["plot", "kuhn", "-o", "picture.xyz"], "cannot draw"),
-        (["evaluate", "junk.npz"], "damaged or not a policy"),
+        (["evaluate", "junk.npz"], "junk.npz is not a policy file, or is damaged (it is not a file of arrays)"),
         (["slove", "leduc_poker"], "there is no command 'slove'; did you mean 'solve'?; see equipoise --help"),
         (["solve"], "GAME is missing; see equipoise solve --help"),
         (["solve", "leduc"], "did you mean 'leduc_poker'?"),

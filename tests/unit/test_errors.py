@@ -5,9 +5,12 @@ import math
 import numpy as np
 import pytest
 
+import equipoise
 from equipoise import errors
 from equipoise.errors import EquipoiseError, nearest, require_number, require_seed, require_whole
 from equipoise.games import CATALOGUE
+from equipoise.games.notation import read_cards
+from equipoise.games.poker import HOLDEM_DECK
 from equipoise.solvers.recipes import RECIPES
 
 
@@ -77,3 +80,38 @@ def test_every_error_is_an_equipoise_error_with_a_plain_sentence():
     for kind in kinds:
         assert str(kind("what is wrong; what to do")) == "what is wrong; what to do" and kind.__doc__
     assert issubclass(errors.UnknownInfoset, KeyError)
+
+
+_REASONS = (  # what raises each kind, by a call that a user might make
+    (errors.UnknownGame, lambda: equipoise.load_game("leduc")),
+    (errors.UnknownGame, lambda: equipoise.load_game("open_spiel:no_such_game")),
+    (errors.InvalidParameter, lambda: equipoise.load_game("nl_leduc(stack=0)")),
+    (errors.InvalidGame, lambda: equipoise.load_game("open_spiel:kuhn_poker(players=3)")),
+    (errors.NotFound, lambda: equipoise.load_game("python:missing.py")),
+    (errors.NotFound, lambda: equipoise.load_policy("missing.npz")),
+    (errors.DamagedFile, lambda: equipoise.load_policy(__file__)),
+    (errors.TooLarge, lambda: equipoise.solve("goofspiel(cards=13)")),
+    (errors.InvalidParameter, lambda: equipoise.solve("kuhn_poker", seconds=math.nan)),
+    (errors.InvalidParameter, lambda: equipoise.solve("kuhn_poker", seed=2**64)),
+    (errors.NotSupported, lambda: equipoise.solve("kuhn_poker", until_mbb=5)),
+    (errors.NotSupported, lambda: equipoise.solve("goofspiel(cards=4)", engine="vector")),
+    (errors.NotSupported, lambda: equipoise.play_match("uniform", "always-call", hands=4, game="goofspiel(cards=3)")),
+    (errors.InvalidParameter, lambda: equipoise.play_match("uniform", "uniform", hands=4)),
+    (errors.InvalidNotation, lambda: read_cards(HOLDEM_DECK, "AA")),
+)
+
+
+@pytest.mark.parametrize(("kind", "call"), _REASONS)
+def test_mistakes_raise_their_kind(kind, call):
+    with pytest.raises(kind) as told:
+        call()
+    assert type(told.value) is kind and "\n" not in str(told.value)
+
+
+def test_foreign_files_are_refused_without_talk_of_pickles(tmp_path):
+    (tmp_path / "foreign.npz").write_text("import this")
+    np.savez(tmp_path / "arrays.npz", other=np.zeros(3))
+    for name, says in (("foreign.npz", "it is not a file of arrays"), ("arrays.npz", "header")):
+        with pytest.raises(errors.DamagedFile, match=f"{name} is not a policy file, or is damaged .*{says}") as told:
+            equipoise.load_policy(tmp_path / name)
+        assert "pickle" not in str(told.value)

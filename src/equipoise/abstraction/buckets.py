@@ -15,7 +15,7 @@ from equipoise.abstraction.clusters import cluster_tables, lossless_tables
 from equipoise.abstraction.percentiles import percentile_tables
 from equipoise.abstraction.strength import OnProgress
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, round_boards, table_bytes
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidParameter, NotSupported
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.suits import HOLE_CARDS, choose_table, hand_images, orbit_count, place_of_set
@@ -60,7 +60,7 @@ class Clusters:
 
     def buckets(self, deck: Deck) -> list[int]:
         if len(deck.board_sizes) < 2 or deck.board_sizes[0] != 0:
-            raise EquipoiseError("kmeans clusters are for games that begin without a board; give buckets=ehs2:10")
+            raise NotSupported("buckets=kmeans is for games that begin without a board; use buckets=ehs2:10")
         return [orbit_count(deck.ranks, deck.suits, [HOLE_CARDS]), *[self.count] * (len(deck.board_sizes) - 1)]
 
     def make(self, boards: RoundBoards, on_progress: OnProgress) -> BucketTables:
@@ -75,9 +75,8 @@ class Lossless:
 
     def buckets(self, deck: Deck) -> list[int]:
         if len(deck.board_sizes) != 2 or deck.board_sizes[0] != 0:
-            raise EquipoiseError(
-                "tables without abstraction are for games with one deal of board cards (flop_holdem); "
-                "give buckets=ehs2:10"
+            raise NotSupported(
+                "buckets=none is for games with one deal of board cards, such as flop_holdem; use buckets=ehs2:10"
             )
         sizes = ([HOLE_CARDS], [HOLE_CARDS, deck.board_sizes[1]])
         return [orbit_count(deck.ranks, deck.suits, size) for size in sizes]
@@ -99,9 +98,9 @@ def kind_from_text(text: str) -> Kind:
             return Percentiles(count=int(number))
         if name == Clusters.kind and int(number) <= HIGHEST_CODE + 1:
             return Clusters(count=int(number))
-    raise EquipoiseError(
-        f"buckets={text} is not valid; give ehs2:N (N percentiles a round, up to 100), kmeans:N (N clusters a round, "
-        f"up to {HIGHEST_CODE + 1:,}) or none"
+    raise InvalidParameter(
+        f"buckets={text} is not valid; give ehs2:N (N percentiles per round, up to 100), kmeans:N (N clusters per "
+        f"round, up to {HIGHEST_CODE + 1:,}) or none"
     )
 
 
@@ -113,7 +112,7 @@ def has_deck(game: Game) -> bool:
 def deck_of(game: Game) -> Deck:
     """Return the cards of a hold'em game."""
     if not isinstance(game, PokerGame) or not has_deck(game):
-        raise EquipoiseError(f"buckets are for hold'em games (flop_holdem, limit_holdem, ...), not for {game.name}")
+        raise NotSupported(f"buckets are for hold'em games (flop_holdem, limit_holdem, ...), not for {game.name}")
     sizes = tuple(game.board_size(r) for r in range(len(game.board_cards)))
     return Deck(len(game.deck.ranks), len(game.deck.suits), sizes)
 

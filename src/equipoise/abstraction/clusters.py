@@ -33,7 +33,7 @@ from equipoise.abstraction.strength import (
 )
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, UInt16, codes_of, empty_tables
 from equipoise.compiled import kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidParameter
 from equipoise.games.suits import (
     HOLE_CARDS,
     NO_CLASS,
@@ -278,8 +278,8 @@ def fit_centres(
     # Most hands share their features with others, on this board or on another one: each vector is one point.
     distinct, point_of = np.unique(features.beside(chosen), axis=0, return_inverse=True)
     if count > len(distinct):
-        raise EquipoiseError(
-            f"buckets=kmeans:{count} is not valid: on boards of {boards.boards.shape[1]} cards only {len(distinct):,} "
+        raise InvalidParameter(
+            f"buckets=kmeans:{count} is too many: on boards of {boards.boards.shape[1]} cards only {len(distinct):,} "
             "hands differ in strength"
         )
     weight = np.repeat(boards.weight[chosen], live).astype(np.float64)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import MissingPackage
 from equipoise.games import Game
 
 OPEN_SPIEL = "OpenSpiel"
@@ -20,7 +20,7 @@ def import_peer(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise EquipoiseError(
+        raise MissingPackage(
             f"cannot import {module}; install the peers with `pip install 'equipoise[bench]'` or run `make bench`"
         ) from None
 

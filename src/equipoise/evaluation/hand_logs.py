@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NotSupported
 from equipoise.evaluation.hands import Hand
 from equipoise.files import same_output, write_atomically
 from equipoise.games.hand_histories import PlayedHand, acpc_line, phh_table
@@ -29,7 +29,9 @@ def log_line(hand: Hand, players: tuple[str, str]) -> str:
 def hand_history(hand: Hand, players: tuple[str, str]) -> str:
     """Return a hand of hold'em as a table of a file of poker hand histories (``.phhs``)."""
     if not isinstance(hand.end, PokerState):
-        raise EquipoiseError(f"hands of {hand.game.name} cannot be written as PHH, only hold'em; write a log instead")
+        raise NotSupported(
+            f"hands of {hand.game.name} cannot be written as PHH, which is for hold'em; use --log instead"
+        )
     return phh_table(PlayedHand(number=hand.number, state=hand.end, names=hand.seats(players)))
 
 
@@ -39,7 +41,7 @@ def writing_hands(
 ) -> Iterator[OnHand | None]:
     """Give a function that writes a hand wherever it is wanted, or None where it is not wanted at all."""
     if log is not None and phh is not None and same_output(log, phh):
-        raise EquipoiseError("the log and the PHH hand histories cannot go to the same file: give two")
+        raise NotSupported("the log and the PHH hand histories cannot go to the same file; give two files")
     with ExitStack() as open_files:
         writers: list[OnHand] = []
         if log is not None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NotSupported
 from equipoise.evaluation.hands import Hand
 from equipoise.evaluation.simulation import CHUNK, SAMPLES, STREAMS, A, FloatTable
 from equipoise.games import TERMINAL
@@ -166,7 +166,7 @@ def _check(tree: BettingTree, name: str, asked: Situations, probabilities: Float
         dealt = tuple(asked.cards[row].tolist())
         board = ordered_board(game, dealt[game.hole_cards : game.hole_cards + game.board_size(state.round)])
         key = game.infoset_text(tuple(sorted(dealt[: game.hole_cards])), board, state.text)
-        raise EquipoiseError(f"{name} gives no distribution over the {int(legal[row].sum())} actions at '{key}'")
+        raise NotSupported(f"{name} does not give probabilities for the {int(legal[row].sum())} actions at '{key}'")
 
 
 def pair_sums(samples: FloatTable) -> Float:

@@ -19,7 +19,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError, require_seed, require_whole
+from equipoise.errors import (
+    EquipoiseError,
+    InvalidParameter,
+    NotFound,
+    NotMeasurable,
+    NotSupported,
+    TooLarge,
+    require_seed,
+    require_whole,
+)
 from equipoise.evaluation.aivat import LuckCorrector
 from equipoise.evaluation.board_aivat import BoardLuck
 from equipoise.evaluation.hands import Hand, recorded_hands
@@ -279,10 +288,7 @@ def _require_values(game: Game, players: Players, through: Through, known: Known
         return
     over_boards = all(isinstance(player, BoardPlayer) for player in players) and has_board_form(game)
     if through == "rules" or not over_boards:
-        raise EquipoiseError(
-            f"there are no values for AIVAT in this match of {game.name}: leave it out, or give none; "
-            "games that can be listed have them, and flop_holdem"
-        )
+        raise NotMeasurable(f"AIVAT needs exact values, which {game.name} lacks in this match; use --aivat none")
 
 
 def _on_tree(
@@ -379,14 +385,16 @@ def exact_match(
         mine, theirs = first.strategies(form), second.strategies(form)
         won, lost = evaluator.value((mine[0], theirs[1])), evaluator.value((theirs[0], mine[1]))
     else:
-        raise EquipoiseError(f"an exact match needs every infoset, and {played.name} has too many; sample it by hands")
+        raise NotMeasurable(
+            f"{played.name} has too many infosets for an exact match; leave out --exact to play hands instead"
+        )
     return ExactResult(game=played.name, players=names, seats=(won, 0.0 - lost))  # not -0.0
 
 
 def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
     form, sampled = compile_for_sampling(game, "auto", buffered=False)
     if form is None:
-        raise EquipoiseError(f"{game.name} has too many infosets to list strategies for a match")
+        raise TooLarge(f"{game.name} has too many infosets for a match")
     return form, sampled
 
 
@@ -396,15 +404,15 @@ def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, Player
     found = [(player.name, player.policy.game) for player in players if isinstance(player, QueriedPlayer)]
     if len(found) == 2 and found[0][1] != found[1][1]:
         (first, its_game), (second, other_game) = found
-        raise EquipoiseError(f"{first} plays {its_game} and {second} plays {other_game}: a match needs one game")
+        raise NotSupported(f"{first} plays {its_game} and {second} plays {other_game}; a match needs one game")
     if game is None:
         if not found:
-            raise EquipoiseError("neither player says which game to play: give --game, as in --game leduc_poker")
+            raise InvalidParameter("neither player says which game to play; give one, as in --game leduc_poker")
         game = found[0][1]
     played = load_game(game) if isinstance(game, str) else game
     for name, its_game in found:
         if its_game != played.name:
-            raise EquipoiseError(f"{name} plays {its_game}, not {played.name}")
+            raise NotSupported(f"{name} plays {its_game}, not {played.name}")
     for player in players:
         if isinstance(player, Baseline):
             player.check(played)
@@ -416,7 +424,7 @@ def _player(entrant: Entrant, letter: str) -> Player:
         return player_of(letter, entrant)
     if isinstance(entrant, str):
         if entrant not in BASELINES:
-            raise EquipoiseError(f"there is no player '{entrant}'; {', '.join(BASELINES)} need no policy")
+            raise NotFound(f"there is no player '{entrant}'; without a policy there are {', '.join(BASELINES)}")
         return BASELINES[entrant]
     return entrant
 

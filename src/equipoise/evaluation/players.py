@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, NotSupported
 from equipoise.games import Game, State
 from equipoise.games.poker import PokerGame
 from equipoise.policies.board_policy import BoardPolicy
@@ -85,8 +85,8 @@ class QueriedPlayer:
         key = state.infoset_key()
         found = self.policy.action_probabilities(key)
         if len(found) != len(state.actions()):
-            raise EquipoiseError(
-                f"{self.name} has {len(found)} actions at '{key}', and the game {len(state.actions())}"
+            raise NotSupported(
+                f"{self.name} has {len(found)} actions at '{key}', but the game has {len(state.actions())} there"
             )
         return list(found.values())
 
@@ -101,7 +101,7 @@ class PolicyPlayer(QueriedPlayer):
         try:
             first, second = strategies_from_policy(form, self.policy)
         except EquipoiseError as error:
-            raise EquipoiseError(f"{self.name}: {error}") from None
+            raise NotSupported(f"{self.name}: {error}") from None
         return normalised(form.treeplexes[0], first), normalised(form.treeplexes[1], second)
 
 
@@ -195,7 +195,7 @@ class Baseline:
     def check(self, game: Game) -> None:
         """Refuse a game that the baseline cannot play."""
         if self.poker_only and not isinstance(game, PokerGame):
-            raise EquipoiseError(f"{self.name} plays poker only, and {game.name} is not poker; take uniform")
+            raise NotSupported(f"{self.name} plays poker only, and {game.name} is not poker; use uniform")
 
 
 BASELINES = {

@@ -6,7 +6,7 @@ simulation: the same deal is played from both seats.
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NotSupported
 from equipoise.evaluation.hands import Hand
 from equipoise.evaluation.players import Player
 from equipoise.games import CHANCE, TERMINAL, Game, State
@@ -52,7 +52,7 @@ def _chosen(referee: Referee, state: State, player: Player, draw: float) -> int:
         raise
     fits = len(probabilities) == len(actions) and min(probabilities) >= 0 and abs(sum(probabilities) - 1) <= 1e-6
     if not fits:
-        raise EquipoiseError(
-            f"{player.name} gives no distribution over the {len(actions)} actions at '{referee.key(state)}'"
+        raise NotSupported(
+            f"{player.name} does not give probabilities for the {len(actions)} actions at '{referee.key(state)}'"
         )
     return actions[pick(probabilities, draw)]

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import EquipoiseError, nearest
+from equipoise.errors import EquipoiseError, NotFound, nearest
 from equipoise.experiments.claim import Claim, Figure, verdict
 from equipoise.experiments.claims import CLAIMS
 from equipoise.experiments.sweep import History
@@ -23,7 +23,7 @@ def find_claim(claim_id: str) -> Claim:
     """Return a claim of the ledger."""
     if claim_id not in CLAIMS:
         hint = nearest(claim_id, CLAIMS) or "; `equipoise reproduce --list` shows them"
-        raise EquipoiseError(f"unknown claim '{claim_id}'{hint}")
+        raise NotFound(f"unknown claim '{claim_id}'{hint}")
     return CLAIMS[claim_id]
 
 
@@ -36,7 +36,7 @@ def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str
     results = sweep.run(folder, report)
     missing = [label for label, histories in results.items() if any(not history for history in histories)]
     if missing:
-        raise EquipoiseError(f"{claim_id} was interrupted; go on by the same command")
+        raise EquipoiseError(f"{claim_id} was interrupted; run the same command again to continue")
     findings = claim.judge(results)
     outcome: dict[str, Any] = {
         "claim": claim.id,
@@ -97,7 +97,7 @@ def write_page(data: Path, page: Path) -> None:
     """Collect the outcomes in ``data`` into one Markdown page."""
     outcomes = [json.loads(path.read_text()) for path in sorted(data.glob("*.json"))]
     if not outcomes:
-        raise EquipoiseError(f"{data} has no outcomes yet; make some by `equipoise reproduce ID`")
+        raise NotFound(f"{data} has no results yet; make some with `equipoise reproduce ID`")
     order = {claim_id: number for number, claim_id in enumerate(CLAIMS)}
     outcomes.sort(key=lambda outcome: (order.get(outcome["claim"], 99), outcome["quick"]))
     folder = _relative(data, page.parent)

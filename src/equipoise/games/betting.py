@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidGame
 
 FOLD = 0
 CALL = 1  # also a check
@@ -65,14 +65,14 @@ class BettingRules:
 
     def __post_init__(self) -> None:
         if min(self.blinds) < 0 or max(self.blinds) + self.dead < 1:
-            raise EquipoiseError(f"blinds {self.blinds} must not be negative, and one must be at least 1 chip")
+            raise InvalidGame(f"blinds {self.blinds} must not be negative, and one must be at least 1 chip")
         if self.stack is not None and self.stack < max(self.blinds):
-            raise EquipoiseError(f"a stack of {self.stack} chips is less than the blind or ante of {max(self.blinds)}")
+            raise InvalidGame(f"a stack of {self.stack} chips is less than the blind or ante of {max(self.blinds)}")
         opener = self.rounds[0].first_player
         if self.blinds[opener] > self.blinds[1 - opener]:
-            raise EquipoiseError(f"player {opener} opens, and so must have the smaller of the blinds {self.blinds}")
+            raise InvalidGame(f"player {opener} acts first, and so must have the smaller of the blinds {self.blinds}")
         if self.stack is None and any(betting.bet_size is None for betting in self.rounds):
-            raise EquipoiseError("a no-limit game needs a stack: give stack=N")
+            raise InvalidGame("a no-limit game needs a stack; give stack=N")
 
     @property
     def smallest_bet(self) -> int:

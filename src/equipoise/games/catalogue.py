@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError, nearest
+from equipoise.errors import InvalidGame, InvalidParameter, NotFound, UnknownGame, nearest
 from equipoise.games import bluff, goofspiel, poker, spots
 from equipoise.games.game import Game
 
@@ -196,15 +196,13 @@ def load_game(text: str) -> Game:
         return spots.load_spot_file(rest)
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?", text)
     if match is None:
-        raise EquipoiseError(
-            f"'{text}' is not a game: write NAME or NAME(parameter=value,...), as in nl_leduc(stack=5)"
-        )
+        raise UnknownGame(f"'{text}' is not a game: write NAME or NAME(parameter=value,...), as in nl_leduc(stack=5)")
     name, arguments = match[1], match[2] or ""
     if name == "spot":
         return spots.load_spot_text(arguments)
     if name not in CATALOGUE:
         hint = nearest(name, (*CATALOGUE, "spot"))
-        raise EquipoiseError(f"unknown game '{name}'{hint or '; `equipoise games` lists them'}")
+        raise UnknownGame(f"unknown game '{name}'{hint or '; `equipoise games` lists them'}")
     return _make(CATALOGUE[name], arguments)
 
 
@@ -214,14 +212,14 @@ def _make(entry: Entry, arguments: str) -> Game:
     for piece in filter(None, (piece.strip() for piece in arguments.split(","))):
         key, equals, value = (part.strip() for part in piece.partition("="))
         if not equals:
-            raise EquipoiseError(
+            raise InvalidParameter(
                 f"{entry.name}: '{piece}' is not a parameter; write it as name=value, as in {entry.usage}"
             )
         if key not in known:
             wanted = f"; it has {', '.join(known)}" if known else "; it has none"
-            raise EquipoiseError(f"{entry.name} has no parameter '{key}'{nearest(key, known) or wanted}")
+            raise InvalidParameter(f"{entry.name} has no parameter '{key}'{nearest(key, known) or wanted}")
         if key in given:
-            raise EquipoiseError(f"{entry.name}: parameter '{key}' is given twice")
+            raise InvalidParameter(f"{entry.name}: parameter '{key}' is given twice")
         given[key] = value
     values = {}
     for parameter in entry.parameters:
@@ -229,27 +227,27 @@ def _make(entry: Entry, arguments: str) -> Game:
         try:
             values[parameter.name] = parameter.read(value)
         except ValueError as error:
-            raise EquipoiseError(f"{entry.name}: {parameter.name}={value} is not valid; give {error}") from None
+            raise InvalidParameter(f"{entry.name}: {parameter.name}={value} is not valid; give {error}") from None
     return entry.make(**values)
 
 
 def _load_python_file(path: str) -> Game:
     if not Path(path).is_file():
-        raise EquipoiseError(f"python:{path}: there is no such file")
+        raise NotFound(f"python:{path}: there is no such file")
     spec = importlib.util.spec_from_file_location(f"equipoise_game_{Path(path).stem}", path)
     if spec is None or spec.loader is None:
-        raise EquipoiseError(f"python:{path}: not a Python file; its name must end in .py")
+        raise InvalidGame(f"python:{path}: not a Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise EquipoiseError(f"python:{path}: {type(error).__name__}: {error}") from error
+        raise InvalidGame(f"python:{path}: {type(error).__name__}: {error}") from error
     found = [
         value
         for value in vars(module).values()
         if inspect.isclass(value) and issubclass(value, Game) and value.__module__ == module.__name__
     ]
     if len(found) != 1:
-        raise EquipoiseError(f"python:{path}: the file must define one subclass of equipoise.Game; it has {len(found)}")
+        raise InvalidGame(f"python:{path}: the file must define one subclass of equipoise.Game; it has {len(found)}")
     game: Game = found[0]()
     return game

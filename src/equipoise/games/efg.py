@@ -20,7 +20,7 @@ from math import inf
 from pathlib import Path
 from typing import IO
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidGame, NotFound
 from equipoise.files import write_atomically
 from equipoise.games.game import CHANCE, TERMINAL, Game, State
 from equipoise.games.referee import BrokenRules, Position, Referee
@@ -155,12 +155,12 @@ class _Reader:
         if self.kind == "quote":
             raise self.error("a string is not closed; expected another double quote")
 
-    def error(self, what: str, at: int | None = None) -> EquipoiseError:
+    def error(self, what: str, at: int | None = None) -> InvalidGame:
         end = len(self.source.rstrip())  # an early end is told by the last line that has something on it
         line = self.source.count("\n", 0, min(self.start if at is None else at, end)) + 1
-        return EquipoiseError(f"{self.path}, line {line}: {what}")
+        return InvalidGame(f"{self.path}, line {line}: {what}")
 
-    def unexpected(self, expected: str) -> EquipoiseError:
+    def unexpected(self, expected: str) -> InvalidGame:
         if self.kind == "end":
             return self.error(f"unexpected end of the file; expected {expected}")
         return self.error(f"found {'the string ' * (self.kind == 'text')}'{_short(self.value)}'; expected {expected}")
@@ -336,10 +336,10 @@ def load_efg(path: str | Path) -> EfgGame:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise EquipoiseError(f"{path}, line {line}: not a text file; expected a Gambit .efg file in UTF-8") from None
+        raise InvalidGame(f"{path}, line {line}: not a text file; expected a Gambit .efg file in UTF-8") from None
     except (OSError, ValueError) as error:  # a ValueError is a path that no system takes, with a null in it
         reason = (isinstance(error, OSError) and error.strerror) or error
-        raise EquipoiseError(f"{path}: cannot be read ({reason}); expected a Gambit .efg file") from None
+        raise NotFound(f"{path}: cannot be read ({reason}); expected a Gambit .efg file") from None
     return _Reader(str(path), text).game()
 
 

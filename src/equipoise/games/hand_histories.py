@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidNotation
 from equipoise.games.betting import BettingState, apply_action
 from equipoise.games.game import TERMINAL
 from equipoise.games.notation import board_deals, board_text, read_action, read_state
@@ -35,10 +35,12 @@ class PlayedHand:
 
     def __post_init__(self) -> None:
         if self.state.player != TERMINAL:
-            raise EquipoiseError(f"hand {self.number} is not over after '{self.state.betting.text}'")
+            raise InvalidNotation(f"hand {self.number} is not over after '{self.state.betting.text}'")
         for name in self.names:
             if not _NAME.fullmatch(name):
-                raise EquipoiseError(f"'{name}' cannot be a player's name in a log: no ':', '|' or line breaks")
+                raise InvalidNotation(
+                    f"'{name}' cannot be a player's name in a log; leave out ':', '|' and line breaks"
+                )
 
     @property
     def payoffs(self) -> tuple[int, int]:
@@ -69,7 +71,7 @@ def read_acpc_line(game: PokerGame, line: str) -> PlayedHand:
         r"STATE:(\d+):([^:]*):([^:|/]+)\|([^:|/]+)((?:/[^:|/]+)*):([^:|]+)\|([^:|]+):([^:|]+)\|([^:|]+)", line.strip()
     )
     if found is None:
-        raise EquipoiseError(
+        raise InvalidNotation(
             f"'{line.strip()}' is not an ACPC line: STATE:number:betting:cards|cards/board:won|won:a|b"
         )
     number, betting, *hands, board, won0, won1, name0, name1 = found.groups()
@@ -80,7 +82,7 @@ def read_acpc_line(game: PokerGame, line: str) -> PlayedHand:
     hand = PlayedHand(number=int(number), state=state, names=(names[by_player[0]], names[by_player[1]]))
     won = [_amount(won0), _amount(won1)]
     if [hand.payoffs[seat] for seat in seats] != won:
-        raise EquipoiseError(f"hand {number}: the log pays {won0}|{won1}, the rules of {game.name} do not")
+        raise InvalidNotation(f"hand {number}: the log pays {won0}|{won1}, which the rules of {game.name} do not")
     return hand
 
 
@@ -112,7 +114,7 @@ def phh(hand: PlayedHand) -> str:
 def _phh_rules(game: PokerGame) -> dict[str, Any]:
     rules = game.betting
     if game.deck != HOLDEM_DECK or game.hole_cards != 2:
-        raise EquipoiseError(f"hands of {game.name} cannot be written as PHH, only hold'em; write an ACPC log")
+        raise InvalidNotation(f"hands of {game.name} cannot be written as PHH, which is for hold'em; write an ACPC log")
     small, big = rules.rounds[0].bet_size, rules.rounds[-1].bet_size
     stack = rules.stack if rules.stack is not None else _STACK_IN_BLINDS * game.big_blind
     return {
@@ -152,7 +154,7 @@ def read_phh(game: PokerGame, text: str) -> PlayedHand:
     try:
         return _from_phh(game, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise EquipoiseError(f"this is not a PHH hand: {error}") from None
+        raise InvalidNotation(f"this is not a PHH hand: {error}") from None
 
 
 def phh_table(hand: PlayedHand) -> str:
@@ -165,7 +167,7 @@ def read_phhs(game: PokerGame, text: str) -> list[PlayedHand]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise EquipoiseError(f"this is not a file of PHH hands: {error}") from None
+        raise InvalidNotation(f"this is not a file of PHH hands: {error}") from None
     return [_from_phh(game, table) for table in tables.values()]
 
 
@@ -173,7 +175,7 @@ def _from_phh(game: PokerGame, fields: dict[str, Any]) -> PlayedHand:
     number = fields.get("hand", 0)
     for name, value in _phh_rules(game).items():
         if fields.get(name) != value:
-            raise EquipoiseError(f"hand {number}: {name} is {fields.get(name)}, but {value} in {game.name}")
+            raise InvalidNotation(f"hand {number}: {name} is {fields.get(name)}, but {value} in {game.name}")
     seats = _seats(game)
     hands, board, betting = ["", ""], "", game.betting.start()
     spent_before = 0
@@ -186,12 +188,12 @@ def _from_phh(game: PokerGame, fields: dict[str, Any]) -> PlayedHand:
                 spent_before = max(betting.spent)
             case [("p1" | "p2") as seat, ("f" | "cc" | "cbr") as what, *amount]:
                 if betting.finished or seats[int(seat[1]) - 1] != betting.player:
-                    raise EquipoiseError(f"hand {number}: '{action}' is out of turn after '{betting.text}'")
+                    raise InvalidNotation(f"hand {number}: '{action}' is out of turn after '{betting.text}'")
                 betting = apply_action(game.betting, betting, _phh_action(game, betting, what, amount, spent_before))
             case [_, "sm", *_]:
                 pass  # who shows what adds nothing where all cards are known
             case _:
-                raise EquipoiseError(f"hand {number}: '{action}' is not an action of hold'em in PHH")
+                raise InvalidNotation(f"hand {number}: '{action}' is not an action of hold'em in PHH")
     state = read_state(game, hands=(hands[0], hands[1]), board=board, betting=betting.text)
     players = fields.get("players", ["p1", "p2"])
     return PlayedHand(number=number, state=state, names=(players[seats.index(0)], players[seats.index(1)]))
@@ -201,5 +203,5 @@ def _phh_action(game: PokerGame, betting: BettingState, what: str, amount: Seque
     if what != "cbr":
         return read_action(game.betting, betting, {"f": "f", "cc": "c"}[what])
     if len(amount) != 1 or not amount[0].isdigit():
-        raise EquipoiseError(f"'cbr {' '.join(amount)}' needs a whole number of chips")
+        raise InvalidNotation(f"'cbr {' '.join(amount)}' needs a whole number of chips")
     return read_action(game.betting, betting, f"r{spent_before + int(amount[0])}")

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from equipoise.errors import EquipoiseError, nearest
+from equipoise.errors import InvalidGame, MissingPackage, UnknownGame, nearest
 from equipoise.games.game import CHANCE, TERMINAL, Game, State
 
 # OpenSpiel prints every error on stderr before raising it, and some bad parameters corrupt memory or crash the process
@@ -108,7 +108,7 @@ def load_open_spiel(text: str) -> OpenSpielGame:
     try:
         import pyspiel  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
-        raise EquipoiseError(
+        raise MissingPackage(
             f"open_spiel:{text} needs OpenSpiel, which is not installed: pip install 'equipoise[spiel]'"
         ) from None
     text = text.strip()
@@ -124,13 +124,13 @@ def load_open_spiel(text: str) -> OpenSpielGame:
 def _check_text(text: str, registered: Sequence[str]) -> None:
     # OpenSpiel answers an unknown name with a list of all its games, and ignores what follows the brackets.
     if not re.fullmatch(r"\w+(\(.*\))?", text, re.DOTALL):
-        raise EquipoiseError(
+        raise UnknownGame(
             f"'open_spiel:{text}' is not a game: write open_spiel:NAME or open_spiel:NAME(parameter=value,...)"
         )
     for name in re.findall(r"(?:^|[(,]game=)(\w+)", text):  # the game itself, and games as parameters of games
         if name not in registered:
             hint = nearest(name, registered) or "; `pyspiel.registered_names()` lists its games"
-            raise EquipoiseError(f"OpenSpiel has no game '{name}'{hint}")
+            raise UnknownGame(f"OpenSpiel has no game '{name}'{hint}")
 
 
 @lru_cache(maxsize=256)
@@ -155,7 +155,7 @@ def _try_out(text: str) -> None:
         said = re.sub(r"^\S+\.(?:cc|h):\d+ ", "", said)  # a place in OpenSpiel's source says nothing to its user
         said = said if len(said) <= 300 else f"{said[:297]}..."
         reason = said or f"OpenSpiel crashes on it (exit code {trial.returncode}); check its parameters"
-    raise EquipoiseError(f"open_spiel:{text} cannot be loaded: {reason}")
+    raise InvalidGame(f"open_spiel:{text} cannot be loaded: {reason}")
 
 
 def _refuse_unless_solvable(pyspiel: Any, text: str, game: Any) -> None:
@@ -175,6 +175,6 @@ def _refuse_unless_solvable(pyspiel: Any, text: str, game: Any) -> None:
         if kind.provides_observation_string:
             reason += " but only observations, which may forget what a player has seen"
     if reason:
-        raise EquipoiseError(
+        raise InvalidGame(
             f"open_spiel:{text} {reason}; equipoise solves two-player zero-sum games with known chances and information"
         )

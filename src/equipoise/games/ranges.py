@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidNotation
 from equipoise.games.poker import HOLDEM_DECK, Cards, Deck, sets_of_cards
 
 EVERYTHING = "all"
@@ -90,7 +90,7 @@ def read_range(text: str, deck: Deck = HOLDEM_DECK) -> Range:
     weights = np.zeros(len(sets_of_cards(deck.size, 2)))
     parts = [part for part in _SEPARATORS.split(text.strip()) if part]
     if not parts:
-        raise EquipoiseError("a range is empty: write hands such as 66+,A8s+,AJo:0.5,KhQh, or all")
+        raise InvalidNotation("a range is empty: write hands such as 66+,A8s+,AJo:0.5,KhQh, or all")
     for part in parts:
         hands, colon, weight = part.partition(":")
         weights[_hands_of(deck, hands, part)] = _weight(weight, part) if colon else 1.0
@@ -99,7 +99,7 @@ def read_range(text: str, deck: Deck = HOLDEM_DECK) -> Range:
 
 def _weight(text: str, part: str) -> float:
     if not re.fullmatch(r"\d*\.?\d+(e-?\d+)?|\d+\.", text) or not 0.0 <= float(text) <= 1.0:
-        raise EquipoiseError(f"range part '{part}': the weight '{text}' is not a number from 0 to 1")
+        raise InvalidNotation(f"range part '{part}': the weight '{text}' is not a number from 0 to 1")
     return float(text)
 
 
@@ -112,13 +112,13 @@ def _hands_of(deck: Deck, text: str, part: str) -> list[int]:
         return [_one_hand(deck, found.groups(), part)]
     found = re.fullmatch(rf"([{ranks}]{{2}})([so]?)(\+|-([{ranks}]{{2}})([so]?))?", text, re.I)
     if found is None:
-        raise EquipoiseError(
+        raise InvalidNotation(
             f"range part '{part}' is not a hand or hands: write AA, 66+, QQ-22, AKs, A8s+, A5s-A4s, AJo, AK or KhQh"
         )
     names, kind = found[1].upper(), found[2].lower()
     high, low = sorted(map(deck.ranks.index, names), reverse=True)
     if high == low and kind:
-        raise EquipoiseError(f"range part '{part}': a pair is neither suited nor offsuit; write {names}")
+        raise InvalidNotation(f"range part '{part}': a pair is neither suited nor offsuit; write {names}")
     lows = range(low, low + 1)
     if found[3] == "+":
         lows = range(low, len(deck.ranks) if high == low else high)
@@ -140,7 +140,7 @@ def _lows_between(deck: Deck, start: tuple[int, int, str], end: tuple[str, str],
     other_high, other_low = sorted(map(deck.ranks.index, end[0]), reverse=True)
     pairs = high == low, other_high == other_low
     if pairs[0] != pairs[1] or kind != end[1] or not (pairs[0] or high == other_high):
-        raise EquipoiseError(
+        raise InvalidNotation(
             f"range part '{part}': both ends must be pairs, or share the first card and the kind, as in A5s-A4s"
         )
     return range(min(low, other_low), max(low, other_low) + 1)
@@ -153,7 +153,7 @@ def _one_hand(deck: Deck, pieces: Sequence[str], part: str) -> int:
         for rank, suit in (pieces[:2], pieces[2:])
     ]
     if cards[0] == cards[1]:
-        raise EquipoiseError(f"range part '{part}' has the card {deck.text(cards[:1])} twice")
+        raise InvalidNotation(f"range part '{part}' has the card {deck.text(cards[:1])} twice")
     return sets_of_cards(deck.size, 2).index((min(cards), max(cards)))
 
 

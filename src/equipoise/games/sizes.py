@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 from math import comb
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import TooLarge
 from equipoise.games.betting import BettingRules, BettingState, apply_action, legal_actions
 from equipoise.games.game import Game
 from equipoise.games.poker import PokerGame
@@ -57,7 +57,9 @@ def betting_size(rules: BettingRules) -> BettingSize:
         children = [apply_action(rules, state, action)._replace(text="") for action in legal_actions(rules, state)]
         unknown = [child for child in children if not child.finished and child not in futures]
         if len(futures) + len(stack) + len(unknown) > MOST_FUTURES:
-            raise EquipoiseError(f"betting with more than {MOST_FUTURES:,} states is not counted; give fewer bet sizes")
+            raise TooLarge(
+                f"the betting has more than {MOST_FUTURES:,} different states, too many to count; give fewer bet sizes"
+            )
         if unknown:
             stack.extend(unknown)
             continue

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import EquipoiseError, nearest
+from equipoise.errors import EquipoiseError, InvalidParameter, nearest
 from equipoise.games.betting import (
     CALL,
     FOLD,
@@ -237,7 +237,7 @@ class SpotState(State):
 
     def payoff(self) -> float:
         if self.game.rake.share > 0.0:
-            raise EquipoiseError("a spot with rake is not zero-sum: leave out rake to play or list it")
+            raise InvalidParameter("a spot with rake is not zero-sum: leave out rake to play or list it")
         won, _ = self.game.winnings(self.betting)
         if self.betting.folded >= 0:
             return won if self.betting.folded == 1 else -won
@@ -253,7 +253,7 @@ def read_sizes(text: str, rounds: int, what: str = "bets") -> tuple[PotSizes, ..
     parts = text.split("/")
     if len(parts) not in (1, rounds):
         named = "/".join(ROUND_NAMES[len(ROUND_NAMES) - rounds :])
-        raise EquipoiseError(
+        raise InvalidParameter(
             f"spot: {what}={text} has sizes for {len(parts)} rounds, and the spot has {rounds} ({named})"
         )
     sizes = [_round_sizes(part, what, text) for part in parts]
@@ -274,7 +274,7 @@ def _round_sizes(part: str, what: str, text: str) -> PotSizes:
             words = []
             break
     if not words:
-        raise EquipoiseError(
+        raise InvalidParameter(
             f"spot: {what}={text} is not valid; give fractions of the pot such as 0.5-1-allin, by round 0.5/1/1-allin, "
             "or none"
         )
@@ -320,13 +320,13 @@ def spot(
     bet_sizes = read_sizes(bets, rounds)
     raise_sizes = bet_sizes if raises is None else read_sizes(raises, rounds, "raises")
     if not 0.0 <= rake < 1.0 or (cap is not None and not cap >= 0.0):
-        raise EquipoiseError(f"spot: rake={rake} with cap={cap} is not valid; give a share from 0 to 1 and chips")
+        raise InvalidParameter(f"spot: rake={rake} with cap={cap} is not valid; give a share from 0 to 1 and chips")
     ranges = []
     for name, given in (("first", first), ("second", second)):
         try:
             ranges.append(given if isinstance(given, Range) else read_range(given, deck))
         except EquipoiseError as error:
-            raise EquipoiseError(f"spot: {name}: {error}") from None
+            raise InvalidParameter(f"spot: {name}: {error}") from None
     made = Spot(
         board=cards,
         pot=pot,
@@ -346,25 +346,27 @@ def _read_board(text: str, deck: Deck) -> Cards:
     try:
         cards = read_cards(deck, re.sub(r"[\s,]+", "", text))
     except EquipoiseError as error:
-        raise EquipoiseError(f"spot: board={text}: {error}") from None
+        raise InvalidParameter(f"spot: board={text}: {error}") from None
     if not FULL_BOARD - 2 <= len(cards) <= FULL_BOARD:
-        raise EquipoiseError(f"spot: board={text} has {len(cards)} cards; give the flop (3), turn (4) or river (5)")
+        raise InvalidParameter(f"spot: board={text} has {len(cards)} cards; give the flop (3), turn (4) or river (5)")
     return (*sorted(cards[:3]), *cards[3:])
 
 
 def _check_chips(name: str, chips: int) -> None:
     if isinstance(chips, bool) or not isinstance(chips, int) or not 1 <= chips <= MOST_CHIPS:
-        raise EquipoiseError(f"spot: {name}={chips} is not valid; give a whole number of chips from 1 to {MOST_CHIPS}")
+        raise InvalidParameter(
+            f"spot: {name}={chips} is not valid; give a whole number of chips from 1 to {MOST_CHIPS}"
+        )
 
 
 def _check_ranges(made: Spot) -> None:
     for name, weights in zip(("first", "second"), made.weights, strict=True):
         if not weights.any():
-            raise EquipoiseError(
+            raise InvalidParameter(
                 f"spot: the board {made.deck.text(made.board)} blocks every hand of the {name} player's range"
             )
     if not made.pairs > 0.0:
-        raise EquipoiseError("spot: the ranges block each other: no two of their hands can be dealt together")
+        raise InvalidParameter("spot: the ranges block each other: no two of their hands can be dealt together")
 
 
 def _check_sizes(made: Spot) -> None:
@@ -372,13 +374,13 @@ def _check_sizes(made: Spot) -> None:
     if opening.fractions:
         smallest = opening.totals(0, 1, MOST_CHIPS * 10_000, made.pot)[0]
         if made.stack < smallest:
-            raise EquipoiseError(
+            raise InvalidParameter(
                 f"spot: stack={made.stack} is below the smallest bet of {smallest} chips; give smaller bets,"
                 " or bets=allin"
             )
     nodes = betting_size(made.betting).nodes
     if nodes > MOST_NODES:
-        raise EquipoiseError(
+        raise InvalidParameter(
             f"spot: these bets and raises make {nodes:,} betting nodes, and at most {MOST_NODES:,} are solved; "
             "give fewer sizes"
         )
@@ -397,7 +399,7 @@ def _number(name: str) -> Callable[[str], float]:
         try:
             return float(text)
         except ValueError:
-            raise EquipoiseError(f"spot: {name}={text} is not a number") from None
+            raise InvalidParameter(f"spot: {name}={text} is not a number") from None
 
     return read
 
@@ -406,10 +408,10 @@ def spot_from_texts(given: dict[str, str]) -> Spot:
     """Return the spot whose parameters are given as texts."""
     for name in ("board", "pot", "stack"):
         if name not in given:
-            raise EquipoiseError(f"spot: {name} is missing; give board, pot and stack, as in board=Td9d6hQc,pot=200")
+            raise InvalidParameter(f"spot: {name} is missing; give board, pot and stack, as in board=Td9d6hQc,pot=200")
     for name in ("pot", "stack"):
         if _chips(given[name]) < 1:
-            raise EquipoiseError(f"spot: {name}={given[name]} is not valid; give a whole number of chips above 0")
+            raise InvalidParameter(f"spot: {name}={given[name]} is not valid; give a whole number of chips above 0")
     readers: dict[str, Callable[[str], object]] = {"pot": _chips, "stack": _chips}
     readers |= {name: _number(name) for name in ("rake", "cap")}
     return spot(**{name: readers.get(name, str)(text) for name, text in given.items()})  # type: ignore[arg-type]
@@ -421,7 +423,7 @@ def load_spot_text(arguments: str) -> Spot:
     for piece in filter(None, (piece.strip() for piece in arguments.split(","))):
         name, equals, value = (part.strip() for part in piece.partition("="))
         if not equals:
-            raise EquipoiseError(
+            raise InvalidParameter(
                 f"spot: '{piece}' is not a parameter; write name=value, and hands of a range with bars: first=66+|A8s+"
             )
         _add(given, name, value)
@@ -433,9 +435,9 @@ def load_spot_file(path: str) -> Spot:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise EquipoiseError(f"spot:{path}: {error.strerror}") from None
+        raise InvalidParameter(f"spot:{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise EquipoiseError(f"spot:{path} is not a text file") from None
+        raise InvalidParameter(f"spot:{path} is not a text file") from None
     given: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()
@@ -445,22 +447,22 @@ def load_spot_file(path: str) -> Spot:
         if name == "name":
             continue
         if not value.strip():
-            raise EquipoiseError(f"spot:{path}, line {number}: '{text}' is not 'key value', as in 'pot 200'")
+            raise InvalidParameter(f"spot:{path}, line {number}: '{text}' is not 'key value', as in 'pot 200'")
         try:
             _add(given, _KEYS.get(name, name), value.strip())
         except EquipoiseError as error:
-            raise EquipoiseError(f"spot:{path}, line {number}: {error}") from None
+            raise InvalidParameter(f"spot:{path}, line {number}: {error}") from None
     try:
         return spot_from_texts(given)
     except EquipoiseError as error:
-        raise EquipoiseError(f"spot:{path}: {str(error).removeprefix('spot: ')}") from None
+        raise InvalidParameter(f"spot:{path}: {str(error).removeprefix('spot: ')}") from None
 
 
 def _add(given: dict[str, str], name: str, value: str) -> None:
     if name not in PARAMETERS:
-        raise EquipoiseError(f"spot has no parameter '{name}'{nearest(name, PARAMETERS) or _listed()}")
+        raise InvalidParameter(f"spot has no parameter '{name}'{nearest(name, PARAMETERS) or _listed()}")
     if name in given:
-        raise EquipoiseError(f"spot: parameter '{name}' is given twice")
+        raise InvalidParameter(f"spot: parameter '{name}' is given twice")
     given[name] = value
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import inlined, kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidNotation
 
 HOLE_CARDS = 2
 NO_CLASS = -1  # of a hand that shares a card with the board
@@ -212,7 +212,7 @@ class SuitIsomorphism:
         canonical = int(self.board_of[raw])
         own = int(self.hand_class[canonical, place_of_set(renamed, choose_table(self.deck_size))])
         if own == NO_CLASS:
-            raise EquipoiseError(f"the hand {list(hole)} shares a card with the board {list(board)}")
+            raise InvalidNotation(f"the hand {list(hole)} shares a card with the board {list(board)}")
         return canonical, own
 
     def pair_index(self, hole: Sequence[int], board: Sequence[int]) -> int:

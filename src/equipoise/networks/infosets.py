@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NotSupported
 from equipoise.networks.grammars import Cards, Float32, Grammar, Step, grammar_of
 from equipoise.networks.rows import Bool, Holdings, Trie, Which
 from equipoise.trees.sequence_form import SequenceForm
@@ -93,7 +93,7 @@ class Infosets:
         return sub_trie(self.trie, np.arange(len(self.row_keys))[rows])
 
     def holdings(self, rows: Which) -> Holdings:
-        raise EquipoiseError("network=cards is for hold'em games that are too large to list; give mlp or lstm here")
+        raise NotSupported("network=cards is for hold'em games that are too large to list; choose mlp or lstm")
 
     @cached_property
     def trie(self) -> Trie:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import MissingPackage, NotSupported
 from equipoise.games import TERMINAL, load_game
 from equipoise.policies.policy import Policy
 
@@ -13,11 +13,11 @@ def to_open_spiel(policy: Policy) -> Any:
         import pyspiel
         from open_spiel.python import policy as spiel_policies
     except ImportError:
-        raise EquipoiseError("OpenSpiel is not installed; install it with: pip install 'equipoise[spiel]'") from None
+        raise MissingPackage("OpenSpiel is not installed; install it by: pip install 'equipoise[spiel]'") from None
     game = load_game(policy.game)
     name = game.open_spiel_name()
     if name is None:
-        raise EquipoiseError(f"OpenSpiel has no game that equals {policy.game}; export to json or csv instead")
+        raise NotSupported(f"OpenSpiel has no game like {policy.game}; export to json or csv instead")
     spiel = pyspiel.load_game(name)
     tabular = spiel_policies.TabularPolicy(spiel)
     seen = set()

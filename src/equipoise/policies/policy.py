@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import EquipoiseError, NotFound, UnknownInfoset, nearest
+from equipoise.errors import DamagedFile, EquipoiseError, NotFound, NotSupported, UnknownInfoset, damage, nearest
 from equipoise.files import write_atomically
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
@@ -137,10 +137,11 @@ def read_policy(path: str | Path) -> Policy:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())
-            if header.get("format") != FORMAT or header.get("version") != VERSION:
-                raise EquipoiseError(
-                    f"{path} is not a policy of a version that this equipoise reads ({FORMAT} {VERSION})"
-                )
+            if header.get("format") != FORMAT:
+                raise DamagedFile(f"{path} is not a policy file: it says '{header.get('format')}', not '{FORMAT}'")
+            if header.get("version") != VERSION:
+                told = header.get("version")
+                raise DamagedFile(f"{path} is a policy file of version {told}; this equipoise reads version {VERSION}")
             lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
             keys = arrays["keys"].tobytes().decode()
             policy = Policy(
@@ -158,12 +159,12 @@ def read_policy(path: str | Path) -> Policy:
     except EquipoiseError:
         raise
     except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
-        raise EquipoiseError(f"{path} is damaged or not a policy file ({error})") from None
+        raise DamagedFile(f"{path} is not a policy file, or is damaged ({damage(error)})") from None
     counts = [len(names) for names in policy.action_names]
     parts_fit = len(policy.keys) == len(policy.players) == len(counts) == len(policy.first_action) - 1
     parts_fit &= policy.reached is None or policy.reached.shape == (len(counts),)
     if not parts_fit or np.diff(policy.first_action).tolist() != counts or sum(counts) != len(policy.probabilities):
-        raise EquipoiseError(f"{path} is damaged: its parts do not fit each other")
+        raise DamagedFile(f"{path} is damaged: its parts do not fit together")
     return policy
 
 
@@ -208,12 +209,12 @@ def strategies_from_policy(form: SequenceForm, policy: Policy) -> tuple[Float, F
             probabilities = None if index is None else policy.probabilities_at(index)
             mine = sequences[first_action[infoset] : first_action[infoset + 1]]
             if probabilities is None or len(probabilities) != len(mine):
-                raise EquipoiseError(
-                    f"the policy (of {policy.game}) does not fit {form.game.name}: "
-                    f"it has no '{key}' with {len(mine)} actions"
+                raise NotSupported(
+                    f"this policy of {policy.game} does not fit {form.game.name}: "
+                    f"it has no infoset '{key}' with {len(mine)} actions"
                 )
             if not (abs(probabilities.sum() - 1.0) <= 1e-6 and probabilities.min() >= 0.0):
-                raise EquipoiseError(f"the policy's probabilities at '{key}' are not a distribution: {probabilities}")
+                raise DamagedFile(f"the policy's probabilities at '{key}' do not add up to 1: {probabilities}")
             strategy[mine] = probabilities
         result.append(strategy)
     return result[0], result[1]

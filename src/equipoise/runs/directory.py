@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import CannotWrite, DamagedFile, NotFound, TooLarge
+from equipoise.errors import CannotWrite, DamagedFile, NotFound, TooLarge, damage
 from equipoise.files import make_folder, write_atomically, write_text
 from equipoise.memory import readable_bytes
 from equipoise.runs import lock
@@ -157,7 +157,7 @@ class RunDirectory:
             except MemoryError:
                 raise TooLarge(f"{file} does not fit in memory") from None
             except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
-                complaints.append(f"{file} is damaged ({error}); passed over")
+                complaints.append(f"{file} is damaged ({damage(error)}); passed over")
         return None, complaints
 
     def newest_checkpoint(self) -> int:
@@ -299,7 +299,7 @@ def require_new(folder: Path) -> None:
     except OSError as error:
         raise CannotWrite(f"cannot use {folder} as a run directory: {error.strerror}") from None
     if "config.json" in names:
-        raise CannotWrite(f"{folder} already holds a run: go on with it by `equipoise resume`, or choose another --out")
+        raise CannotWrite(f"{folder} already holds a run; continue it with `equipoise resume`, or choose another --out")
     if names:
         raise CannotWrite(f"{folder} is not empty; choose another --out")
 

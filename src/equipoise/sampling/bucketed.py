@@ -14,7 +14,7 @@ from equipoise.abstraction.buckets import Buckets, deck_of, kind_from_text, make
 from equipoise.abstraction.strength import OnProgress
 from equipoise.abstraction.tables import BucketTables, bucket_of
 from equipoise.compiled import kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import TooLarge
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import num_infoset_actions
@@ -48,7 +48,7 @@ def compile_buckets(
     what = f"{game.name} with buckets={text} ({entries:,} infoset-actions)"
     require(entries * size, what=what, instead="give fewer buckets, batch=1 or precision=float32")
     if entries > MOST_ENTRIES:
-        raise EquipoiseError(f"{what} has more than {MOST_ENTRIES:,}; give fewer buckets")
+        raise TooLarge(f"{what} has more than {MOST_ENTRIES:,}; give fewer buckets")
     buckets = make_buckets(game, text, on_progress=on_progress, on_complaint=on_complaint)
     form = board_form(game) if has_board_form(game) else UnmeasuredForm(game)
     return form, from_betting_tree(betting_tree(game), buckets), buckets

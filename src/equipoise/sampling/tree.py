@@ -17,7 +17,7 @@ import numpy.typing as npt
 from equipoise.abstraction.buckets import Buckets
 from equipoise.abstraction.tables import UInt8, UInt16, UInt64
 from equipoise.compiled import kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NotSupported
 from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.games.bluff import Bluff
 from equipoise.games.suits import Int16
@@ -115,7 +115,7 @@ def compile_for_sampling(
         return form, from_public_tree(public, form)
     tree = build_game_tree(game)
     if tree.num_infosets == 0:
-        raise EquipoiseError(f"{game.name} has no decisions: there is nothing to sample")
+        raise NotSupported(f"{game.name} has no decisions: there is nothing to sample")
     form = sequence_form(tree)
     return form, from_game_tree(tree, form)
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel, uncounted
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidParameter
 from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
@@ -154,7 +154,9 @@ class BoardSample:
             self._inclusion = count * weight / weight.sum()
             if count < 1 or self._inclusion.max() > 1.0:
                 most = int(weight.sum() // weight.max())
-                raise EquipoiseError(f"boards={count} is not valid; give 1 to {most}, or solve with all boards by cfr+")
+                raise InvalidParameter(
+                    f"boards={count} is not valid; give 1 to {most}, or use cfr+, which takes all boards"
+                )
 
     def draw(self, iteration: int, turn: int) -> tuple[Int64, Float]:
         """Return the boards of a turn, and one over the chance that each had to be among them."""

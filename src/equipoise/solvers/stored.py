@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NotSupported
 from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.gather import Sums
 from equipoise.stores.sums import Found, RegretStore, State, StrategyStore, joined, part_of
@@ -179,8 +179,8 @@ class StoredCFR(StoreLoop[Found]):
     def sums(self) -> tuple[Float, Pair]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""
         if not self.regrets.has_sums:
-            raise EquipoiseError(
-                "a run of Deep CFR has mean advantages, not sums of regrets: nothing can start from it"
+            raise NotSupported(
+                "a Deep CFR run keeps mean advantages, not sums of regrets, so no other run can be initialised from it"
             )
         return self.regrets.scores(), self.average_strategy()
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NotSupported
 from equipoise.games import Game
 from equipoise.games.betting import BettingState, apply_action, legal_actions
 from equipoise.games.hand_ranks import deck_bits, hand_rank
@@ -208,7 +208,9 @@ def has_board_form(game: Game) -> bool:
 def board_form(game: Game) -> BoardForm:
     """Return a game's form over canonical boards. What beats what must not depend on the names of suits."""
     if not (isinstance(game, PokerGame) and has_board_form(game)):
-        raise EquipoiseError(f"{game.name} is not a game of two private cards, two rounds and one deal of board cards")
+        raise NotSupported(
+            f"{game.name} lacks two private cards, two rounds and one deal of board cards; choose another --engine"
+        )
     cards = suit_isomorphism(len(game.deck.ranks), len(game.deck.suits), game.board_cards[1])
     first, first_states, leaves = _betting_trees(game, [game.betting.start()])
     folds = [leaf for leaf in leaves if leaf.state.folded >= 0]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import inlined, kernel
-from equipoise.errors import EquipoiseError
+from equipoise.errors import TooLarge
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size
 from equipoise.trees.treeplex import Int64, UInt64
@@ -45,11 +45,11 @@ def card_layout(game: PokerGame, *, renamed: bool) -> CardLayout:
     suits = len(game.deck.suits)
     renamed = renamed and suits > 1
     if sum(sizes) > MOST_CARDS or game.deck.size > NO_CARD or len(sizes) > MOST_DEALS:
-        raise EquipoiseError(f"{game.name} has more cards than codes of infosets hold ({MOST_CARDS} of {NO_CARD})")
-    if renamed and len(game.deck.ranks) > MOST_RANKS:
-        raise EquipoiseError(
-            f"{game.name} has more than {MOST_RANKS} ranks: its suits cannot be renamed; set cards=cards"
+        raise TooLarge(
+            f"{game.name} deals more cards than this method can handle (at most {MOST_CARDS} of a deck of {NO_CARD})"
         )
+    if renamed and len(game.deck.ranks) > MOST_RANKS:
+        raise TooLarge(f"{game.name} has more than {MOST_RANKS} ranks, too many for cards=ranks; set cards=cards")
     visible = [
         1 + sum(count > 0 for count in game.board_cards[: betting + 1]) for betting in range(len(game.board_cards))
     ]
@@ -61,8 +61,8 @@ def require_codes(game: PokerGame) -> None:
     size = betting_size(game.betting)
     nodes = sum(size.decisions) + sum(size.ends)
     if nodes > MOST_NODES:
-        raise EquipoiseError(
-            f"the betting of {game.name} has {nodes:,} situations, and codes of infosets hold {MOST_NODES:,}; "
+        raise TooLarge(
+            f"the betting of {game.name} has {nodes:,} decisions, and this method handles at most {MOST_NODES:,}; "
             "give fewer bet sizes or smaller stacks"
         )
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InvalidParameter, NotSupported, TooLarge
 from equipoise.games import Game
 from equipoise.games.bluff import Bluff, rolls
 from equipoise.games.goofspiel import Goofspiel
@@ -45,7 +45,7 @@ def build_public_tree(game: Game, *, bytes_per_sequence: int = BYTES_PER_SEQUENC
             instead="sampled algorithms (es-mccfr, probing, ...) need least",
         )
         return bluff_public_tree(game)
-    raise EquipoiseError(f"{game.name} has no public tree; use the sequence engine")
+    raise NotSupported(f"{game.name} cannot be solved with --engine vector; use --engine sequence")
 
 
 def build_game_tree(game: Game) -> GameTree:
@@ -84,7 +84,7 @@ def _require_deals(game: PokerGame) -> None:
 def _require_histories(game: Game, total: int) -> None:
     require(total * BUILDER_BYTES_PER_HISTORY, what=f"the tree of {game.name} ({total:.3g} histories)")
     if total >= 2**31:
-        raise EquipoiseError(f"the tree of {game.name} has {total:.3g} histories; at most 2.1e9 can be listed")
+        raise TooLarge(f"the tree of {game.name} has {total:.3g} histories; at most 2.1e9 can be listed")
 
 
 def has_public_tree(game: Game) -> bool:
@@ -106,5 +106,7 @@ def compile_game(game: Game, engine: Engine = "auto") -> SequenceForm:
         require(tree.num_nodes * SEQUENCE_BYTES_PER_HISTORY, what=f"the sequence form of {game.name}")
         return sequence_form(tree)
     if engine == "boards":
-        raise EquipoiseError(f"this algorithm cannot solve {game.name} over boards; take cfr+, dcfr, lcfr, cfr or pcs")
-    raise EquipoiseError(f"unknown engine '{engine}'; give auto, sequence, vector or boards")
+        raise NotSupported(
+            f"this algorithm cannot solve {game.name} board by board; choose cfr+, dcfr, lcfr, cfr or pcs"
+        )
+    raise InvalidParameter(f"unknown engine '{engine}'; choose auto, sequence, vector or boards")

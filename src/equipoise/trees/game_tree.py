@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import TooLarge
 from equipoise.games import TERMINAL, Game, State
 from equipoise.games.referee import BrokenRules, Referee
 from equipoise.memory import GIB, available_bytes
@@ -86,7 +86,7 @@ def tree_from_rules(game: Game) -> GameTree:
     estimate = estimate_histories(game)
     room = available_bytes() / PYTHON_BYTES_PER_HISTORY
     if estimate > room:
-        raise EquipoiseError(
+        raise TooLarge(
             f"the tree of {game.name} has about {min(estimate, 1e300):.1e} histories (sampled estimate); "
             f"{available_bytes() / GIB:.1f} GiB of memory holds {room:.1e}"
         )

@@ -86,5 +86,5 @@ def test_other_games_have_a_readable_line(tmp_path):
     assert lines[1].startswith("HAND:1:bid ") and lines[1].endswith(":you|me")
     assert {tuple(map(float, line.split(":")[3].split("|"))) for line in lines} >= {(1.0, -1.0), (-1.0, 1.0)}
     assert all(len(line.split(":")[2].split(", ")) == 4 for line in lines)
-    with pytest.raises(EquipoiseError, match="only hold'em"):
+    with pytest.raises(EquipoiseError, match="which is for hold'em; use --log instead"):
         hand_history(hands[0], NAMES)

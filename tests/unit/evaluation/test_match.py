@@ -247,7 +247,7 @@ def test_a_policy_with_a_missing_infoset_is_named():
     whole = saved("kuhn_poker", 1)
     keys = ["?" if key == "Q|r" else key for key in whole.keys]
     broken = PolicyPlayer("runs/old", dataclasses.replace(whole, keys=keys))
-    with pytest.raises(EquipoiseError, match=r"runs/old: .*it has no 'Q\|r' with 2 actions"):
+    with pytest.raises(EquipoiseError, match=r"runs/old: .*it has no infoset 'Q\|r' with 2 actions"):
         play_match(broken, "uniform", hands=10)
 
 
@@ -258,9 +258,9 @@ def test_players_that_give_no_distribution_are_named():
         def action_probabilities(self, state):
             return [0.7] * len(state.actions())
 
-    with pytest.raises(EquipoiseError, match="wrong gives no distribution over the 2 actions"):
+    with pytest.raises(EquipoiseError, match="wrong does not give probabilities for the 2 actions"):
         play_match(Wrong(), BASELINES["uniform"], hands=10, game="kuhn_poker")
-    with pytest.raises(EquipoiseError, match="no values for AIVAT"):
+    with pytest.raises(EquipoiseError, match="AIVAT needs exact values"):
         play_match(Wrong(), BASELINES["uniform"], hands=10, game="kuhn_poker", known="both")
 
 

@@ -228,5 +228,5 @@ def test_reproduce_writes_numbers_figures_and_the_page(tmp_path, monkeypatch):
 def test_unknown_claims_and_empty_folders_are_refused(tmp_path):
     with pytest.raises(EquipoiseError, match="unknown claim 'D99'"):
         reproduce("D99", quick=True, folder=tmp_path, report=print)
-    with pytest.raises(EquipoiseError, match="no outcomes yet"):
+    with pytest.raises(EquipoiseError, match="no results yet"):
         write_page(tmp_path, tmp_path / "page.md")

@@ -125,7 +125,7 @@ def test_pokerkit_reads_acpc_lines_to_the_same_payoffs(text):
     ("change", "says"),
     [
         (("STATE", "MATCHSTATE"), "is not an ACPC line"),
-        (("400|-400", "300|-300"), "the log pays 300|-300, the rules of nolimit_holdem"),
+        (("400|-400", "300|-300"), "the log pays 300|-300, which the rules of nolimit_holdem"),
         (("400|-400", "much|-400"), "the log pays much|-400"),
         (("AhKd", "AhQs"), "the card Qs is dealt twice"),
         (("/cc:", "/c:"), "is not over"),
@@ -157,7 +157,7 @@ def test_a_phh_hand_with_a_mistake_is_refused(queens, change, says):
 
 def test_what_cannot_be_written_is_refused(queens):
     leduc = random_hands("leduc_poker", 1)[0]
-    with pytest.raises(EquipoiseError, match="cannot be written as PHH, only hold'em; write an ACPC log"):
+    with pytest.raises(EquipoiseError, match="cannot be written as PHH, which is for hold'em; write an ACPC log"):
         phh(leduc)
     with pytest.raises(EquipoiseError, match=r"'A\|B' cannot be a player's name"):
         PlayedHand(number=0, state=queens.state, names=("A|B", "C"))

@@ -165,5 +165,5 @@ def test_no_limit_holdem_is_counted_or_refused(monkeypatch):
     size = betting_size(load_game("nolimit_holdem").betting)
     assert size.decisions == (20, 100, 340, 900)
     monkeypatch.setattr(sizes, "MOST_FUTURES", 1000)
-    with pytest.raises(EquipoiseError, match="betting with more than 1,000 states is not counted"):
+    with pytest.raises(EquipoiseError, match="the betting has more than 1,000 different states"):
         betting_size(load_game("nolimit_holdem(stack=1000,actions=full)").betting)

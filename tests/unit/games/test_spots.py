@@ -114,7 +114,7 @@ BASE = {"board": "Td9d6hQc", "pot": 200, "stack": 900}
     [
         ({"board": "Td9dTdQc"}, "Td twice"),
         ({"board": "Td9d"}, "2 cards"),
-        ({"board": "TdXd6h"}, "not a card"),
+        ({"board": "TdXd6h"}, "cannot read the cards 'TdXd6h' at 'Xd6h'"),
         ({"first": "TdTd"}, "first: range part 'TdTd' has the card Td twice"),
         ({"first": "TdTh,Td9h"}, "blocks every hand of the first"),
         ({"first": "AhAs", "second": "AhKh,AsKs"}, "block each other"),

@@ -112,7 +112,7 @@ def test_a_missing_file(tmp_path):
 def test_a_file_that_was_cut_off(saved, share):
     content = saved.read_bytes()
     saved.write_bytes(content[: int(share * len(content))])
-    assert "damaged or not a policy file" in refused(saved)
+    assert "not a policy file, or is damaged" in refused(saved)
 
 
 def test_every_changed_byte_is_noticed_or_harmless(saved, make):
@@ -151,7 +151,7 @@ def test_a_directory_instead_of_a_policy(tmp_path):
 
 def test_arrays_of_another_program(tmp_path):
     np.savez(tmp_path / "foreign.npz", weights=np.arange(3.0))
-    assert "damaged or not a policy file" in refused(tmp_path / "foreign.npz")
+    assert "not a policy file, or is damaged" in refused(tmp_path / "foreign.npz")
 
 
 def parts(path):
@@ -162,8 +162,11 @@ def parts(path):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b'{"format": "equipoise-run", "version": 1}', "not a policy of a version"),
-        (b'{"format": "equipoise-policy", "version": 99}', "not a policy of a version"),
+        (b'{"format": "equipoise-run", "version": 1}', "not a policy file: it says 'equipoise-run'"),
+        (
+            b'{"format": "equipoise-policy", "version": 99}',
+            "a policy file of version 99; this equipoise reads version 1",
+        ),
         (b'{"format": "equipoise-policy", "version": 1}', ""),  # no game
         (b"[1, 2]", ""),
         (b"\xff\xfe", ""),
@@ -205,7 +208,7 @@ def test_parts_that_do_not_fit_each_other(saved, name, change):
 
 
 def test_a_policy_of_another_game_is_refused(make):
-    message = r"policy \(of kuhn_poker\) does not fit leduc_poker: it has no 'Js\|' with 2 actions"
+    message = r"this policy of kuhn_poker does not fit leduc_poker: it has no infoset 'Js\|' with 2 actions"
     with pytest.raises(EquipoiseError, match=message):
         nash_conv("leduc_poker", make("kuhn_poker"))
 
@@ -220,7 +223,7 @@ def test_probabilities_that_are_no_distribution_are_refused(make, wrong):
     policy = make("kuhn_poker")
     probabilities = policy.probabilities.copy()
     probabilities[policy.first_action[3] : policy.first_action[4]] = wrong
-    with pytest.raises(EquipoiseError, match="are not a distribution"):
+    with pytest.raises(EquipoiseError, match="do not add up to 1"):
         nash_conv("kuhn_poker", replace(policy, probabilities=probabilities))
 
 
@@ -267,7 +270,7 @@ def test_open_spiel_reads_the_exported_file(make, tmp_path):
 
 
 def test_a_game_that_open_spiel_does_not_have_is_refused(make):
-    with pytest.raises(EquipoiseError, match=r"OpenSpiel has no game that equals one_card_poker\(cards=4\)"):
+    with pytest.raises(EquipoiseError, match=r"OpenSpiel has no game like one_card_poker\(cards=4\)"):
         make("one_card_poker(cards=4)").to_open_spiel()
 
 

@@ -97,7 +97,7 @@ def test_an_opened_run_has_the_configuration_it_was_made_with(run):
 
 
 def test_a_directory_with_content_is_not_overwritten(run, tmp_path):
-    with pytest.raises(EquipoiseError, match="already holds a run: go on with it by `equipoise resume`"):
+    with pytest.raises(EquipoiseError, match="already holds a run; continue it with `equipoise resume`"):
         RunDirectory.create(run.path, CONFIG)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("precious")

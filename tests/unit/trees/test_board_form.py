@@ -51,5 +51,5 @@ def test_showdowns_and_folds_equal_the_definition(ranks, suits, board_cards):
 
 
 def test_other_games_are_refused():
-    with pytest.raises(EquipoiseError, match="leduc_poker is not a game of two private cards"):
+    with pytest.raises(EquipoiseError, match="leduc_poker lacks two private cards"):
         board_form(load_game("leduc_poker"))

@@ -97,12 +97,12 @@ def test_without_renaming_codes_are_the_cards():
 
 def test_betting_that_does_not_fit_is_refused():
     require_codes(load_game("nolimit_holdem"))
-    with pytest.raises(EquipoiseError, match=r"1,\d{3},\d{3} situations.*fewer bet sizes"):
+    with pytest.raises(EquipoiseError, match=r"1,\d{3},\d{3} decisions.*fewer bet sizes"):
         require_codes(load_game("nolimit_holdem(stack=50000,actions=0.5-1-allin)"))
 
 
 def test_decks_that_do_not_fit_are_refused():
-    with pytest.raises(EquipoiseError, match="codes"):
+    with pytest.raises(EquipoiseError, match="more cards than this method can handle"):
         card_layout(small_deck(13, 4, (0, 5, 1)), renamed=True)
 
 

@@ -158,7 +158,7 @@ def test_board_cards_in_several_deals_have_no_public_tree():
     rounds = (BettingRound(max_raises=1, bet_size=2),) * 3
     deck = Deck(ranks=("J", "Q", "K", "A"))
     game = PokerGame("two_deals", deck, BettingRules(blinds=(1, 2), rounds=rounds), (0, 1, 1))
-    with pytest.raises(EquipoiseError, match="two_deals has no public tree; use the sequence engine"):
+    with pytest.raises(EquipoiseError, match="two_deals cannot be solved with --engine vector; use --engine sequence"):
         compile_game(game, "vector")
     assert compile_game(game).engine == "sequence"
 
@@ -190,7 +190,9 @@ def test_a_tree_that_outgrows_memory_while_it_is_built_is_given_up(monkeypatch):
 
 
 def test_an_engine_that_a_game_does_not_have_is_refused():
-    with pytest.raises(EquipoiseError, match=r"goofspiel\(cards=4\) has no public tree; use the sequence engine"):
+    with pytest.raises(
+        EquipoiseError, match=r"goofspiel\(cards=4\) cannot be solved with --engine vector; use --engine sequence"
+    ):
         compile_game(load_game("goofspiel(cards=4)"), "vector")
     with pytest.raises(EquipoiseError, match="unknown engine 'fast'"):
         compile_game(load_game("goofspiel(cards=4)"), "fast")
