@@ -552,13 +552,18 @@ def reproduce(
 
 @app.command
 def bench(
-    suite: Annotated[Literal["tabular", "sampling", "neural"], Parameter(help="What to measure.")] = "tabular",
+    suite: Annotated[
+        Literal["tabular", "sampling", "neural", "threads"], Parameter(help="What to measure.")
+    ] = "tabular",
     /,
     *,
     rounds: Annotated[int, Parameter(help="Repeat each measurement this often; medians are shown."), WHOLE] = 5,
     json: Json = False,
 ) -> None:
-    """Compare our speed with OpenSpiel's and LiteEFG's, in one run on one core."""
+    """Compare our speed with OpenSpiel's and LiteEFG's, in one run on one core.
+
+    `threads` compares two threads with one instead: alone, then with one and two other busy programs running.
+    """
     from equipoise.bench import SUITES
     from equipoise.bench.measure import format_rows
 

@@ -226,6 +226,9 @@ class BoardCFR:
         coefficients = rule.astype(self._scratch[0].values.dtype)
         salt = np.uint32(((2 * self.iteration + first_player) * 0x9E3779B9) & 0xFFFFFFFF)
 
+        # A few shares for each thread, so that none waits long for the last one.
+        at_once = max(1, min(BOARDS_AT_ONCE, len(boards) // (8 * threads)))
+
         def work(lane: int, first: int) -> None:
             _board_pass(
                 after,
@@ -233,7 +236,7 @@ class BoardCFR:
                 form.showdowns,
                 form.pairs,
                 form.first_entries,
-                boards[first : first + BOARDS_AT_ONCE],
+                boards[first : first + at_once],
                 first_player,
                 end_player,
                 coefficients,
@@ -245,7 +248,7 @@ class BoardCFR:
                 self._closing[first:],
             )
 
-        on_threads(threads, work, range(0, len(boards), BOARDS_AT_ONCE))
+        on_threads(threads, work, range(0, len(boards), at_once))
         for player in range(first_player, end_player):
             strategy, plan, gradient = self._start[player]
             closing = self._closing[: len(boards), player]
