@@ -158,7 +158,7 @@ def solve(
         algorithm = default_algorithm(game)
     recipe = find_recipe(algorithm)
     unlisted = recipe.unlists(game, engine)
-    resolved = recipe.resolve(parameters or {}, preset, unlisted=unlisted)
+    resolved = recipe.resolve(parameters or {}, preset, game=recipe.works_on(game, engine))
     until = _until(game, until, until_mbb)
     limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
     if all(limit is None for limit in limits.values()):

@@ -17,7 +17,7 @@ DEEP = {"traversals": 50, "capacity": 20_000, "steps": 5, "fresh_steps": 10, "mi
 RECIPES = {
     "dncfr": {**DOUBLE, "strategy_steps": 10, "strategy_every": 5},
     "rs-mccfr+-rsn": DOUBLE,
-    "rs-mccfr+-asn": {**DOUBLE, "strategy_steps": 10, "strategy_every": 5},
+    "rs-mccfr+-asn": {"batch": 50, "strategy_steps": 10, "strategy_every": 5},
     "deep-cfr": {**DEEP, "policy_steps": 20},
     "sd-cfr": DEEP,
 }
@@ -28,9 +28,11 @@ VARIANTS = [
     ("dncfr", {"network": "gru", "width": 4, "strategy_width": 4, "strategy_kind": "sum", "anchor_memory": 2}),
     ("dncfr", {"averaging": "stochastic", "fitting": "algorithm2", "steps": 3, "rule": "linear"}),
     ("dncfr", {"averaging": "own_reach", "updates": "simultaneous", "rule": "cfr"}),
-    ("deep-cfr", {"fit": "scratch", "memory": "window", "capacity": 300}),
+    ("deep-cfr", {"fit": "scratch", "memory": "window", "capacity": 300, "steps": None}),
     ("deep-cfr", {"capacity": 300, "fit": "fine_tune", "weighted": "no"}),
-    ("deep-cfr", {"targets": "aggregated"}),
+    ("deep-cfr", {"targets": "aggregated", "capacity": None, "minibatch": None}),
+    ("deep-cfr", {"policy_networks": "one", "policy_loss": "squared", "policy_schedule": "constant"}),
+    ("deep-cfr", {"sampling": "outcome", "schedule": "constant"}),
     ("sd-cfr", {"capacity": 300, "fresh_every": 4, "clip_norm": 0.5}),
 ]
 
@@ -66,7 +68,7 @@ def assert_same(first, second):
 
 @pytest.mark.parametrize(("algorithm", "changes"), VARIANTS, ids=lambda each: str(each))
 def test_a_run_that_is_made_longer_ends_as_one_that_was_not_cut(algorithm, changes, tmp_path):
-    parameters = {**RECIPES[algorithm], **changes}
+    parameters = {name: value for name, value in {**RECIPES[algorithm], **changes}.items() if value is not None}
     options = {"parameters": parameters, "seed": 5, "evaluation_growth": 1.3}
     equipoise.solve(GAME, algorithm, iterations=6, out=tmp_path / "cut", **options)
     resumed = equipoise.resume(tmp_path / "cut", iterations=12)

@@ -80,12 +80,13 @@ PLAY = {"episodes": 200, "minibatch": 128, "capacity": 400, "q_capacity": 400, "
 NEURAL = {
     "dncfr": {**DOUBLE, **AVERAGED},
     "rs-mccfr+-rsn": DOUBLE,
-    "rs-mccfr+-asn": {**DOUBLE, **AVERAGED},
+    "rs-mccfr+-asn": {"batch": 100, **AVERAGED},
     "deep-cfr": {**DEEP, "policy_steps": 10},
     "sd-cfr": DEEP,
     "nfsp": PLAY,
 }
 NARROW = {"width": 8}
+SCRATCH = {"fresh_every": None, "steps": None}  # settings that a variant does not have
 VARIANTS: dict[str, list[dict[str, object]]] = {
     "dncfr": [
         {"network": "lstm+attention", "width": 4, "strategy_width": 4, "shared": "yes", "scale": "sqrt"},
@@ -94,11 +95,11 @@ VARIANTS: dict[str, list[dict[str, object]]] = {
         {"network": "gru", "width": 4, "strategy_width": 4, "anchor_memory": 2},
     ],
     "deep-cfr": [
-        {"fit": "scratch", "memory": "window", "weighted": "no"},
-        {"fit": "fine_tune", "fallback": "uniform", "clip_norm": 0.5},
-        {"targets": "aggregated"},
+        {"fit": "scratch", "memory": "window", "weighted": "no", **SCRATCH},
+        {"fit": "fine_tune", "fallback": "uniform", "clip_norm": 0.5, "fresh_every": None},
+        {"targets": "aggregated", **SCRATCH, "fresh_steps": None, "minibatch": None, "capacity": None},
     ],
-    "sd-cfr": [{"fit": "scratch", "network": "lstm", "width": 4}],
+    "sd-cfr": [{"fit": "scratch", "network": "lstm", "width": 4, **SCRATCH}],
 }
 
 
@@ -166,7 +167,7 @@ def cases() -> list[Case]:
             )
         )
     for name, small in NEURAL.items():
-        few = {**small, **NARROW}
+        few = {**small, **({} if name == "rs-mccfr+-asn" else NARROW)}
         for engine in ("sequence", "vector"):
             made.append(
                 Case(
@@ -185,7 +186,7 @@ def cases() -> list[Case]:
                     representation="vector",
                     game="leduc_poker",
                     iterations=4,
-                    parameters={**few, **changes},
+                    parameters={key: value for key, value in {**few, **changes}.items() if value is not None},
                 )
             )
         if name in ("rs-mccfr+-rsn", "rs-mccfr+-asn"):

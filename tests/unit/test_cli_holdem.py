@@ -61,10 +61,13 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
         (("solve", "kuhn_poker", "--until-mbb", "5"), "not measured in big blinds"),
         (
             ("solve", "kuhn_poker", "--algorithm", "es-mccfr", "--set", "averaging=exact"),
-            "averaging=exact is for networks",
+            "averaging=exact is not valid; give stochastic or own_reach",
         ),
         (("solve", "kuhn_poker", "--algorithm", "pcs"), "pcs draws boards"),
-        (("solve", "kuhn_poker", "--set", "storage=int16"), "storage=int16 is for games over boards"),
+        (
+            ("solve", "kuhn_poker", "--set", "storage=int16"),
+            "storage=int16 would change nothing: it is for games solved board by board",
+        ),
         (("solve", "flop_holdem", "--algorithm", "pcfr+"), "take cfr+, dcfr, lcfr, cfr or pcs"),
     ):
         code, _, err = run(*arguments)

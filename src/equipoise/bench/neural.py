@@ -494,7 +494,7 @@ class _Suite(Suite):
 
 def _make(algorithm: str, text: str, parameters: Mapping[str, object] | None = None, *, seed: int = 0) -> StoredCFR:
     recipe = find_recipe(algorithm)
-    solver = recipe.make(Setup(game=load_game(text), seed=seed), recipe.resolve(parameters or {}))
+    solver = recipe.solver(Setup(game=load_game(text), seed=seed), parameters or {})
     assert isinstance(solver, StoredCFR)
     return solver
 

@@ -315,7 +315,7 @@ def _make(
     recipe = find_recipe(algorithm)
     given = {**parameters, "epsilon": EPSILON} if algorithm == OUTCOME else parameters
     setup = Setup(game=load_game(text), engine=engine, seed=seed, threads=threads)
-    solver = recipe.make(setup, recipe.resolve(given))
+    solver = recipe.solver(setup, given)
     assert isinstance(solver, SampledCFR)
     return solver
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from equipoise.networks.holdem import CardInputs
 from equipoise.networks.modules import Inputs, Network, Prefixes
 
-Loss = Literal["squared", "positive", "cross_entropy"]
+Loss = Literal["squared", "positive", "cross_entropy", "squared_probabilities"]
 
 NEGATIVE_WEIGHT = 0.01  # of an output below zero whose target is zero, in the loss called `positive`
 ILLEGAL = -1e9  # added to the logits of illegal actions
@@ -85,6 +85,11 @@ def loss_and_gradient(kind: Loss, outputs: Tensor, target: Tensor, weight: Tenso
         logits = torch.where(weight > 0, outputs, outputs.new_tensor(ILLEGAL))
         log_probabilities = torch.log_softmax(logits, dim=1)
         return -(weight * target * log_probabilities).sum(), weight * (log_probabilities.exp() - target)
+    if kind == "squared_probabilities":  # B19 Algorithm 1, line 10: outputs are logits
+        probabilities = torch.softmax(torch.where(weight > 0, outputs, outputs.new_tensor(ILLEGAL)), dim=1)
+        pulls = 2.0 * weight * (probabilities - target)
+        gradient = probabilities * (pulls - (pulls * probabilities).sum(dim=1, keepdim=True))
+        return (0.5 * pulls * (probabilities - target)).sum(), gradient
     errors = outputs - target
     if kind == "positive":  # only the positive part matters to regret matching
         weight = torch.where((target <= 0.0) & (outputs < 0.0), NEGATIVE_WEIGHT * weight, weight)

@@ -132,8 +132,8 @@ class TrainedNetwork:
         """Fit the network to targets of its rows; a row of weight zero is left out, a loss is a mean over rows.
 
         Targets and weights are of all own rows or, where rows are too many to list, of those with the given codes.
-        With more than MOST_ROWS_A_STEP rows, each step takes so many of them, drawn in proportion to their weight: the
-        same loss in expectation.
+        With more than MOST_ROWS_A_STEP rows, and no batch asked for, each step takes so many of them, drawn in
+        proportion to their weight: the same loss in expectation.
         """
 
         def inputs(places: Int64) -> Inputs:
@@ -144,7 +144,7 @@ class TrainedNetwork:
         row_weight = weight.max(axis=1)
         used = np.flatnonzero(row_weight)
         whole = float(row_weight[used].sum())
-        if len(used) <= MOST_ROWS_A_STEP:
+        if len(used) <= MOST_ROWS_A_STEP or fitting.batch > 0:
             share = weight[used] / whole
             return self.fit(Examples(inputs(used), self.tensor(target[used]), self.tensor(share)), fitting, fit_number)
         edges = np.cumsum(row_weight[used]) / whole

@@ -14,6 +14,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from equipoise.compiled import inlined
+from equipoise.settings import Number, knob
 from equipoise.trees.treeplex import Float
 
 NO_FLOOR = -math.inf
@@ -74,7 +75,7 @@ class CFRPlus:
     """CFR+: regrets never fall below zero, and iteration t counts t^power times in the average."""
 
     paper: ClassVar[str] = "Tammelin 2014"
-    power: float = 1.0
+    power: float = knob(1.0, Number(low=0.0), "iteration t counts t to this power in the average")
 
     def at(self, iteration: Numbers) -> Coefficients:
         return Coefficients(floor=0.0, average_weight=iteration**self.power)
@@ -95,9 +96,9 @@ class DiscountedCFR:
     """Discounted CFR: old positive regret, old negative regret and old averages fade at rates of their own."""
 
     paper: ClassVar[str] = "Brown and Sandholm 2019"
-    alpha: float = 1.5
-    beta: float = 0.0
-    gamma: float = 2.0
+    alpha: float = knob(1.5, Number(), "how old positive regrets fade: after t iterations by t^alpha / (t^alpha + 1)")
+    beta: float = knob(0.0, Number(), "how old negative regrets fade: after t iterations by t^beta / (t^beta + 1)")
+    gamma: float = knob(2.0, Number(low=0.0), "how old strategies fade in the average: by (t / (t + 1))^gamma")
 
     def at(self, iteration: Numbers) -> Coefficients:
         # The paper discounts after adding; discounting before adding what iteration t - 1 left is the same.

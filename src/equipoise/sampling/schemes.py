@@ -10,12 +10,14 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError, nearest
+from equipoise.errors import EquipoiseError, InvalidParameter, nearest
 from equipoise.games import Game
 from equipoise.games.bluff import FACES, Bluff, rolls
 from equipoise.games.goofspiel import Goofspiel
+from equipoise.settings import Number, Text, Whole, YesNo, check, knob
 from equipoise.trees.treeplex import Float
 
+PROBE = "value left-out actions by one roll-out each, instead of zero"
 ALL, ONE, SUBSET, EACH = 0, 1, 2, 3  # every action; one from a mixture; k different ones; each by itself
 
 
@@ -68,12 +70,11 @@ class Outcome:
     """One action, drawn from the current strategy mixed with ``epsilon`` of uniform play (Lanctot et al. 2009)."""
 
     paper: ClassVar[str] = "Lanctot et al. 2009"
-    epsilon: float = 0.6
-    probe: bool = False
+    epsilon: float = knob(0.6, Number(low=0.0, high=1.0), "share of uniform play when an own action is drawn")
+    probe: bool = knob("no", YesNo(), PROBE)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.epsilon <= 1.0:
-            raise EquipoiseError(f"epsilon={self.epsilon} is not valid; give a number from 0 to 1")
+        check(self)
 
     def plan(self, labelled: LabelledActions) -> SchemePlan:
         return SchemePlan(ONE, self.epsilon, 1, self.probe, NO_TABLE)
@@ -84,13 +85,14 @@ class Robust:
     """``k`` different actions, uniformly (DN19 Eq. 11; DN20 section 4.1). ``k=0`` stands for max: all of them."""
 
     paper: ClassVar[str] = "Li et al. 2019, 2020"
-    k: int = 1
-    probe: bool = False
+    k: int = knob(1, Whole(1, word="max"), "own actions walked at an infoset, chosen uniformly", published="k")
+    probe: bool = knob("no", YesNo(), PROBE)
     from_strategy: bool = False  # k = 1 only: draw the action from the strategy (DN19 Lemma 4)
 
     def __post_init__(self) -> None:
-        if self.k < 0:
-            raise EquipoiseError(f"k={self.k} is not valid; give the number of actions, or max")
+        check(self)
+        if self.k == 0 and self.probe is True:
+            raise InvalidParameter("probe=yes would change nothing: with k=max no action is left out")
         if self.from_strategy and self.k != 1:
             raise EquipoiseError("drawing actions from the strategy is defined for k=1 only (DN19 Lemma 4)")
 
@@ -110,13 +112,16 @@ class Inclusion:
     """
 
     paper: ClassVar[str] = "Gibson et al. 2012"
-    always: str = "auto"
-    p: float = 0.5
-    probe: bool = False
+    always: str = knob(
+        "auto",
+        Text("names of actions joined by |, ends, bluff or auto"),
+        "own actions that are always walked: names joined by |, ends (first and last), bluff, or auto (as published)",
+    )
+    p: float = knob(0.5, Number(above=0.0, high=1.0), "probability that another own action is walked")
+    probe: bool = knob("no", YesNo(), PROBE)
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.p <= 1.0:
-            raise EquipoiseError(f"p={self.p} is not valid; give a probability above 0")
+        check(self)
 
     def plan(self, labelled: LabelledActions) -> SchemePlan:
         always = self.always

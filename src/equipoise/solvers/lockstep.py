@@ -4,21 +4,26 @@ Traversals run in lockstep (`sampling.lockstep`) and ask the regret store for sc
 memories (Deep CFR), or is summed by code over the batch (Double Neural CFR).
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.games.poker import PokerGame
 from equipoise.networks.poker_rows import PokerRows
+from equipoise.regret.matching import UNIFORM
 from equipoise.sampling.counts import NodesOf
 from equipoise.sampling.lockstep import Lockstep, Part, ScoresOf
 from equipoise.solvers.stored import StoreLoop
 from equipoise.stores.board_average import MixturePlay, play_of
 from equipoise.stores.memories import MemorySampler
-from equipoise.stores.sums import FoundRows, RowRegrets, RowStrategies, RowSums, summed
+from equipoise.stores.sums import FoundRows, RowRegrets, RowStrategies, RowSums, match_rows, summed
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
 from equipoise.trees.treeplex import Float, Int64
 
+LegalAt = Callable[[Int64], npt.NDArray[np.bool_]]
 Found = tuple[dict[int, RowSums], dict[int, RowSums]]
 REHEARSALS = 1 << 40  # added to an iteration's number where its second batch of traversals draws
 
@@ -52,13 +57,15 @@ class RememberingRows(NodesOf):
 class SummingRows(NodesOf):
     """A mini-batch of traversals whose findings are summed by code and divided by the batch (DN19 Eq. 12).
 
-    Visits of the opponent's infosets count one over the traverser's sample reach, as `averaging=stochastic` has it.
+    With `averaging=stochastic`, visits of the opponent's infosets count one over the traverser's sample reach. With
+    `own_reach`, the traverser's infosets that were met count its own reach, once an iteration (DN19 Algorithm 3).
     """
 
-    def __init__(self, lockstep: Lockstep, batch: int) -> None:
+    def __init__(self, lockstep: Lockstep, batch: int, *, own_reach: LegalAt | None = None) -> None:
         super().__init__(lockstep)
         self._lockstep = lockstep
         self._batch = batch
+        self._legal_at = own_reach  # which actions are legal, if the average is by own reach
         self.threads = lockstep.threads
 
     def sample(self, scores_of: ScoresOf, players: tuple[int, ...], iteration: int) -> Found:
@@ -66,8 +73,19 @@ class SummingRows(NodesOf):
         for player in players:
             parts = list(self._lockstep.parts(scores_of, player, iteration))
             regrets[player] = _summed([(part.own.code, part.own.values / self._batch) for part in parts])
-            visits[1 - player] = self._visits(parts)
+            if self._legal_at is not None:
+                visits[player] = self._own_visits(parts, partial(scores_of, player), self._legal_at)
+            else:
+                visits[1 - player] = self._visits(parts)
         return regrets, visits
+
+    @staticmethod
+    def _own_visits(parts: list[Part], scores_at: Callable[[Int64], Float], legal_at: LegalAt) -> RowSums:
+        """Return own reach x strategy at the traverser's infosets, each once however often it was met."""
+        code = np.concatenate([part.own.code for part in parts])
+        codes, first = np.unique(code, return_index=True)
+        reach = np.concatenate([part.own.own_reach for part in parts])[first]
+        return RowSums(codes, reach[:, None] * match_rows(scores_at(codes), legal_at(codes), UNIFORM))
 
     def _visits(self, parts: list[Part]) -> RowSums:
         sides = [part.opponent for part in parts]
@@ -101,9 +119,11 @@ class LockstepCFR(StoreLoop[FoundRows]):
         regrets: RowRegrets,
         strategies: RowStrategies,
         *,
-        updates: str = "alternating",
+        updates: Literal["alternating", "simultaneous"] = "alternating",
+        averaging: Literal["stochastic", "own_reach"] = "stochastic",
     ) -> None:
-        super().__init__(regrets, strategies, updates="alternating" if updates == "alternating" else "simultaneous")
+        super().__init__(regrets, strategies, updates=updates)
+        self._averaging = averaging
         self.rows = rows
         self.regrets = regrets
         self.strategies = strategies
@@ -120,7 +140,8 @@ class LockstepCFR(StoreLoop[FoundRows]):
 
     def _found(self, players: tuple[int, ...]) -> FoundRows:
         regret, visits = self._sampler.sample(self.regrets.scores_at, players, self.iteration)
-        averaged = tuple(1 - player for player in players)  # the opponent's strategy, as the traverser met it
+        # Own strategies, or the opponent's as the traverser met it.
+        averaged = players if self._averaging == "own_reach" else tuple(1 - player for player in players)
         return FoundRows(self.iteration, players, averaged, regret, visits)
 
     def average_strategy(self) -> MixturePlay:

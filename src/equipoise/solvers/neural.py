@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, NotSupported
 from equipoise.games import TERMINAL
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import require
-from equipoise.networks.fitting import Fitting, Plateau
+from equipoise.networks.fitting import Fitting, Loss, Plateau
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.infosets import infosets_of
 from equipoise.networks.modules import Architecture, FeedForward, Recurrent
@@ -21,9 +21,19 @@ from equipoise.regret.rules import LinearCFR, Rule
 from equipoise.sampling.collect import Collector
 from equipoise.sampling.gather import Gatherer
 from equipoise.sampling.lockstep import Lockstep
-from equipoise.sampling.schemes import External, Robust
+from equipoise.sampling.schemes import External, Outcome, Robust
 from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_for_sampling
 from equipoise.solvers.lockstep import LockstepCFR, RememberingRows, SummingRows
+from equipoise.solvers.parameters import (
+    DeepCFR,
+    DeepSampling,
+    DoubleNeural,
+    Fit,
+    Network,
+    RegretNetwork,
+    SingleDeepCFR,
+    StrategyNetwork,
+)
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.stored import StoredCFR, match_table
 from equipoise.stores.memories import (
@@ -53,8 +63,6 @@ from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.codes import require_codes
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int64
-
-Parameters = dict[str, Any]
 
 
 class Unlisted:
@@ -106,45 +114,43 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def architecture_of(network: str, width: int, layers: int) -> Architecture:
+def architecture_of(network: Network, width: int) -> Architecture:
     """Return an architecture by name: mlp, cards, or a cell with or without attention, such as lstm+attention."""
-    if network == "mlp":
-        return FeedForward(width=width, layers=layers)
-    if network == "cards":
+    if network.network == "mlp":
+        return FeedForward(width=width, layers=network.layers)
+    if network.network == "cards":
         return CardsAndBets(width=width)
-    cell, _, attention = network.partition("+")
+    cell, _, attention = network.network.partition("+")
     if attention:
         # As published: no hidden layer between the attended summary and the output.
         return Recurrent(cell=cell, width=width, attention="relu", hidden=False)  # type: ignore[arg-type]
     return Recurrent(cell=cell, width=width)  # type: ignore[arg-type]
 
 
-def make_double_neural(
-    setup: Setup, parameters: Parameters, *, regrets: bool = True, strategies: bool = True
-) -> StoredCFR | LockstepCFR:
+def make_double_neural(setup: Setup, chosen: DoubleNeural | RegretNetwork | StrategyNetwork) -> StoredCFR | LockstepCFR:
     """Return Double Neural CFR, or with one of its two networks replaced by a table."""
     if setup.engine == "auto" and too_large_to_list(setup.game):
-        if not (regrets and strategies):
-            raise EquipoiseError(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
-        return _make_unlisted_double_neural(setup, parameters)
-    prepared = Prepared(setup, parameters["cards"])
-    tables, infosets = prepared.tables, prepared.infosets
-    rule = SAMPLED_RULES[parameters["rule"]]
+        if not isinstance(chosen, DoubleNeural):
+            raise NotSupported(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
+        return _make_unlisted_double_neural(setup, chosen)
+    prepared = Prepared(setup, chosen.network.cards)
+    tables, infosets, sampling = prepared.tables, prepared.infosets, chosen.sampling
+    rule = SAMPLED_RULES[sampling.rule]
     seeds = _seeds(setup)
     regret_store: RegretStore = TableRegrets(tables.size, rule)
-    if regrets:
-        config = _regret_network(parameters)
+    if isinstance(chosen, RegretNetwork):
+        config = _regret_network(chosen)
         regret_store = NetworkRegrets(infosets, config, rule, seed=seeds[0], device=prepared.device)
     strategy_store: StrategyStore = TableStrategy(tables.size, rule)
-    if strategies:
-        config = _strategy_network(parameters)
-        mass = _mass(prepared, parameters["averaging"])
+    if isinstance(chosen, DoubleNeural | StrategyNetwork):
+        config = _strategy_network(chosen, all_rows=chosen.strategy_sums.rows == "all")
+        mass = _mass(prepared, sampling.averaging)
         strategy_store = NetworkStrategy(infosets, config, rule, mass, seed=seeds[1], device=prepared.device)
     gatherer = Gatherer(
         prepared.sampled,
-        Robust(k=parameters["k"]),
-        batch=parameters["batch"],
-        averaging=parameters["averaging"],
+        sampling.scheme,
+        batch=sampling.batch,
+        averaging=sampling.averaging,
         fallback=UNIFORM,
         seed=setup.seed,
         threads=setup.threads,
@@ -154,8 +160,8 @@ def make_double_neural(
         gatherer,
         regret_store,
         strategy_store,
-        updates=parameters["updates"],
-        averaging=parameters["averaging"],
+        updates=sampling.updates,
+        averaging=sampling.averaging,
     )
 
 
@@ -164,85 +170,88 @@ def _seeds(setup: Setup) -> list[int]:
     return [int(word) for word in np.random.SeedSequence(setup.seed).generate_state(2, np.uint32)]
 
 
-def _regret_network(parameters: Parameters) -> NetworkConfig:
+def _regret_network(chosen: RegretNetwork) -> NetworkConfig:
+    sums = chosen.sums
+    floored = SAMPLED_RULES[chosen.sampling.rule].at(1).floor == 0.0
+    loss: Loss = "positive" if floored and chosen.fitting == "steps" else "squared"
     return NetworkConfig(
-        architecture=architecture_of(parameters["network"], parameters["width"], parameters["layers"]),
-        fitting=_regret_fitting(parameters),
-        shared=parameters["shared"] == "yes",
-        anchor=parameters["anchor"],
-        anchor_memory=parameters["anchor_memory"],
-        scale=parameters["scale"],
+        architecture=architecture_of(chosen.network, chosen.network.width),
+        fitting=_fitting(chosen.fitting, chosen.fit, loss, first=5),
+        shared=chosen.shared,
+        anchor=sums.anchor,
+        anchor_memory=sums.anchor_memory if sums.anchor > 0.0 else 0,
+        scale=sums.scale,
+        multiple=chosen.sampling.batch if sums.regrets == "sum" else 1,
     )
 
 
-def _strategy_network(parameters: Parameters) -> NetworkConfig:
+def _strategy_network(chosen: DoubleNeural | StrategyNetwork, *, all_rows: bool) -> NetworkConfig:
+    sums = chosen.strategy_sums
+    loss: Loss = "cross_entropy" if sums.kind == "average" else "squared"
     return NetworkConfig(
-        architecture=architecture_of(parameters["network"], parameters["strategy_width"], parameters["layers"]),
-        fitting=_strategy_fitting(parameters),
-        shared=parameters["shared"] == "yes",
-        anchor_memory=parameters["anchor_memory"],
-        kind=parameters["strategy_kind"],
-        every=parameters["strategy_every"],
+        architecture=architecture_of(chosen.network, chosen.strategy_network.width),
+        fitting=_fitting(chosen.fitting, chosen.strategy_fit, loss, first=2),
+        shared=chosen.shared,
+        kind=sums.kind,
+        every=sums.every,
+        all_rows=all_rows,
     )
 
 
-def _make_unlisted_double_neural(setup: Setup, parameters: Parameters) -> LockstepCFR:
-    if parameters["averaging"] != "stochastic":
-        raise EquipoiseError(
-            f"averaging={parameters['averaging']} needs a list of infosets, and {setup.game.name} has too many; "
-            "give averaging=stochastic"
+def _make_unlisted_double_neural(setup: Setup, chosen: DoubleNeural) -> LockstepCFR:
+    sampling = chosen.sampling
+    if sampling.averaging == "exact":
+        raise NotSupported(
+            f"averaging=exact needs a list of infosets, and {setup.game.name} has too many; give averaging=stochastic"
         )
-    unlisted = Unlisted(setup, parameters["cards"])
-    rows, rule, seeds = unlisted.rows, SAMPLED_RULES[parameters["rule"]], _seeds(setup)
-    batch = parameters["batch"]
+    unlisted = Unlisted(setup, chosen.network.cards)
+    rows, rule, seeds = unlisted.rows, SAMPLED_RULES[sampling.rule], _seeds(setup)
+    batch = sampling.batch
 
     def unit(codes: Int64) -> Float:
         """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
         shares: Float = np.maximum(rows.chance_at(codes), 1.0 / batch)
         return shares
 
-    config = _regret_network(parameters)
+    config = _regret_network(chosen)
     regrets = RowRegretNetworks(rows, config, rule, unit, seed=seeds[0], device=unlisted.device)
-    sampler = SummingRows(unlisted.lockstep(setup, Robust(k=parameters["k"]), batch=batch, fallback=UNIFORM), batch)
-    config = _strategy_network(parameters)
-    strategies = RowStrategyNetworks(rows, config, rule, sampler.rehearse, seed=seeds[1], device=unlisted.device)
-    return LockstepCFR(rows, sampler, regrets, strategies, updates=parameters["updates"])
+    lockstep = unlisted.lockstep(setup, sampling.scheme, batch=batch, fallback=UNIFORM)
+    by_own_reach = sampling.averaging == "own_reach"
+    sampler = SummingRows(lockstep, batch, own_reach=rows.legal_at if by_own_reach else None)
+    config = _strategy_network(chosen, all_rows=False)
+    rehearse = None if by_own_reach else sampler.rehearse
+    strategies = RowStrategyNetworks(rows, config, rule, rehearse, seed=seeds[1], device=unlisted.device)
+    return LockstepCFR(rows, sampler, regrets, strategies, updates=sampling.updates, averaging=sampling.averaging)
 
 
-def _regret_fitting(parameters: Parameters) -> Fitting:
-    if parameters["fitting"] == "algorithm2":
-        return _algorithm_2(parameters, factor=0.5, patience=10, good_enough=1e-4, loss="squared")
+def _fitting(how: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
+    """Return how a network is fitted; by steps, the first fit has ``first`` times as many."""
+    if how == "algorithm2":  # DN19 Algorithm 2 and Appendix E
+        return Fitting(
+            epochs=fit.steps,
+            first_epochs=fit.steps,
+            batch=fit.minibatch,
+            rate=fit.rate,
+            slower_power=0.0,
+            clip_value=fit.clip_value,
+            keep_optimiser=False,
+            plateau=Plateau(
+                factor=fit.rate_factor,
+                patience=fit.patience,
+                floor=fit.rate_floor,
+                reset_after=fit.reset_after,
+                good_enough=fit.enough,
+            ),
+            loss=loss,
+        )
     return Fitting(
-        epochs=parameters["steps"],
-        first_epochs=5 * parameters["steps"],
-        rate=parameters["rate"],
-        loss="positive" if SAMPLED_RULES[parameters["rule"]].at(1).floor == 0.0 else "squared",
-    )
-
-
-def _strategy_fitting(parameters: Parameters) -> Fitting:
-    loss: Any = "cross_entropy" if parameters["strategy_kind"] == "average" else "squared"
-    if parameters["fitting"] == "algorithm2":
-        return _algorithm_2(parameters, factor=0.7, patience=15, good_enough=1e-5, loss=loss)
-    return Fitting(
-        epochs=parameters["strategy_steps"],
-        first_epochs=2 * parameters["strategy_steps"],
-        rate=parameters["strategy_rate"],
-        loss=loss,
-    )
-
-
-def _algorithm_2(parameters: Parameters, *, factor: float, patience: int, good_enough: float, loss: Any) -> Fitting:
-    """Return DN19's own optimisation (Algorithm 2, Appendix E)."""
-    return Fitting(
-        epochs=parameters["steps"],
-        first_epochs=parameters["steps"],
-        batch=256,
-        rate=1e-3,
-        slower_power=0.0,
-        clip_value=1.0,  # the paper does not say which bound
-        keep_optimiser=False,
-        plateau=Plateau(factor=factor, patience=patience, good_enough=good_enough),
+        epochs=fit.steps,
+        first_epochs=first * fit.steps,
+        batch=fit.minibatch,
+        rate=fit.rate,
+        final_share=fit.rate_end,
+        slower_after=fit.rate_after,
+        slower_power=fit.rate_power,
         loss=loss,
     )
 
@@ -259,83 +268,109 @@ def _mass(prepared: Prepared, averaging: str) -> Callable[[Float], Float]:
     return lambda strategy: tables.own_reach(strategy) * chance
 
 
-def _memory_configs(parameters: Parameters) -> tuple[MemoryConfig, MemoryConfig]:
-    """Return the memories of regrets and of strategies."""
-    aggregated = parameters["targets"] == "aggregated"
-    architecture = architecture_of(parameters["network"], parameters["width"], parameters["layers"])
-    common: dict[str, Any] = {
-        "architecture": architecture,
-        "kind": "aggregated" if aggregated else parameters["memory"],
-        "capacity": parameters["capacity"],
-        "weighted": parameters["weighted"] == "yes",
-    }
-    fresh_every = {"scratch": 1, "hybrid": parameters["fresh_every"], "fine_tune": 0}[parameters["fit"]]
-    if aggregated:
+def _memory_config(
+    chosen: DeepCFR | SingleDeepCFR, fitting: Fitting, fresh_every: int, fresh_steps: int
+) -> MemoryConfig:
+    memory = chosen.memory
+    aggregated = memory.targets == "aggregated"
+    return MemoryConfig(
+        architecture=architecture_of(chosen.network, chosen.network.width),
+        fitting=fitting,
+        kind="aggregated" if aggregated else memory.memory,
+        capacity=0 if aggregated else memory.capacity,
+        weighted=memory.weighted,
+        fresh_every=fresh_every,
+        fresh_steps=fresh_steps,
+    )
+
+
+def _regret_memory(chosen: DeepCFR | SingleDeepCFR) -> MemoryConfig:
+    fit = chosen.fit
+    if chosen.memory.targets == "aggregated":
         # Exact targets move little from one iteration to the next: a few full-batch steps follow them.
         # They are exact, so an output below zero is right enough where the mean is not positive.
         fitting = Fitting(
-            epochs=15,
-            rate=4e-3,
+            epochs=fit.steps,
+            rate=fit.rate,
             final_share=0.1,
             slower_after=100.0,
             slower_power=0.3,
             slowest_after=5000.0,
+            clip_norm=fit.clip_norm,
             loss="positive",
         )
-        config = MemoryConfig(**common, fitting=fitting, fresh_every=0, fresh_steps=100)
-    else:
-        fitting = Fitting(
-            epochs=parameters["steps"],
-            batch=parameters["minibatch"],
-            rate=parameters["rate"],
-            final_share=0.0,
-            fall="linear",
-            slower_power=0.0,
-            clip_norm=parameters["clip_norm"],
-        )
-        config = MemoryConfig(**common, fitting=fitting, fresh_every=fresh_every, fresh_steps=parameters["fresh_steps"])
-    policy_fitting = Fitting(
-        batch=parameters["minibatch"],
-        rate=5e-3,
-        final_share=0.0,
+        return _memory_config(chosen, fitting, 0, fit.fresh_steps)
+    fresh_every = fit.fresh_every if fit.fit == "hybrid" else {"scratch": 1, "fine_tune": 0}[fit.fit]
+    fitting = Fitting(
+        epochs=fit.steps if fit.fit != "scratch" else fit.fresh_steps,
+        batch=fit.minibatch,
+        rate=fit.rate,
+        final_share=0.0 if fit.schedule == "linear" else 1.0,
         fall="linear",
         slower_power=0.0,
-        loss="cross_entropy",
+        clip_norm=fit.clip_norm,
     )
-    return config, MemoryConfig(**common, fitting=policy_fitting, fresh_steps=parameters.get("policy_steps", 1))
+    return _memory_config(chosen, fitting, fresh_every, fit.fresh_steps)
 
 
-def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> StoredCFR | LockstepCFR:
+def _policy_memory(chosen: DeepCFR) -> MemoryConfig:
+    policy = chosen.policy
+    fitting = Fitting(
+        batch=0 if chosen.memory.targets == "aggregated" else chosen.fit.minibatch,
+        rate=policy.rate,
+        final_share=0.0 if policy.schedule == "linear" else 1.0,
+        fall="linear",
+        slower_power=0.0,
+        clip_norm=policy.clip_norm,
+        loss="cross_entropy" if policy.loss == "cross_entropy" else "squared_probabilities",
+    )
+    return _memory_config(chosen, fitting, 1, policy.steps)
+
+
+def _deep_scheme(sampling: DeepSampling) -> External | Robust | Outcome:
+    if sampling.sampling == "robust":
+        return Robust(k=sampling.k)
+    return Outcome(epsilon=sampling.epsilon) if sampling.sampling == "outcome" else External()
+
+
+def make_deep_cfr(setup: Setup, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR | LockstepCFR:
     """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
-    config, policy_config = _memory_configs(parameters)
-    fallback = BEST if parameters["fallback"] == "best" else UNIFORM
-    rule = LinearCFR() if parameters["weighted"] == "yes" else SAMPLED_RULES["cfr"]
+    config = _regret_memory(chosen)
+    memory, sampling = chosen.memory, chosen.sampling
+    fallback = BEST if memory.fallback == "best" else UNIFORM
+    rule = LinearCFR() if memory.weighted else SAMPLED_RULES["cfr"]
     seeds = _seeds(setup)
     if setup.engine == "auto" and too_large_to_list(setup.game):
-        return _make_unlisted_deep_cfr(setup, parameters, config, None if snapshots else policy_config, rule, fallback)
-    prepared = Prepared(setup, parameters["cards"])
+        return _make_unlisted_deep_cfr(setup, chosen, config, rule, fallback)
+    prepared = Prepared(setup, chosen.network.cards)
     tables, infosets = prepared.tables, prepared.infosets
     unit = largest_payoff(prepared.sampled)
     regrets = MemoryRegrets(infosets, config, unit=unit, seed=seeds[0], device=prepared.device)
     policy: MemoryStrategy | None = None
     strategies: StrategyStore
-    if snapshots:
+    if isinstance(chosen, SingleDeepCFR):
         strategies = Snapshots(
             regrets,
             rule,
             lambda scores: match_table(scores, tables.first, fallback),
             tables.own_reach,
-            most_bytes=parameters["snapshot_megabytes"] << 20,
+            most_bytes=chosen.snapshot_megabytes << 20,
         )
     else:
-        strategies = policy = MemoryStrategy(infosets, policy_config, seed=seeds[1], device=prepared.device)
+        strategies = policy = MemoryStrategy(
+            infosets,
+            _policy_memory(chosen),
+            shared=chosen.policy.networks == "one",
+            seed=seeds[1],
+            device=prepared.device,
+        )
     collector = Collector(
         prepared.sampled,
-        External(),
+        _deep_scheme(sampling),
         infosets.entry_row,
         infosets.entry_column,
         infosets.num_columns,
-        batch=parameters["traversals"],
+        batch=sampling.traversals,
         fallback=fallback,
         seed=setup.seed,
     )
@@ -344,16 +379,18 @@ def make_deep_cfr(setup: Setup, parameters: Parameters, *, snapshots: bool) -> S
 
 
 def _make_unlisted_deep_cfr(
-    setup: Setup,
-    parameters: Parameters,
-    config: MemoryConfig,
-    policy_config: MemoryConfig | None,
-    rule: Rule,
-    fallback: int,
+    setup: Setup, chosen: DeepCFR | SingleDeepCFR, config: MemoryConfig, rule: Rule, fallback: int
 ) -> LockstepCFR:
-    unlisted = Unlisted(setup, parameters["cards"])
+    scheme = _deep_scheme(chosen.sampling)
+    if isinstance(scheme, Outcome):
+        raise NotSupported(
+            f"{setup.game.name} is too large to list, and traversed without outcome sampling; "
+            "give sampling=robust and k=1"
+        )
+    unlisted = Unlisted(setup, chosen.network.cards)
     rows, seeds = unlisted.rows, _seeds(setup)
-    memories = 2 if policy_config is None else 4
+    one_policy = isinstance(chosen, DeepCFR) and chosen.policy.networks == "one"
+    memories = 2 if isinstance(chosen, SingleDeepCFR) else 3 if one_policy else 4
     require(
         memories * sample_bytes(rows.num_columns) * config.capacity,
         what=f"{memories} memories of {config.capacity:,} samples",
@@ -363,12 +400,14 @@ def _make_unlisted_deep_cfr(
     regrets = MemoryRegrets(rows, config, unit=unit, seed=seeds[0], device=unlisted.device)
     policy: MemoryStrategy | None = None
     strategies: RowStrategies
-    if policy_config is None:
-        most_bytes = parameters["snapshot_megabytes"] << 20
+    if isinstance(chosen, SingleDeepCFR):
+        most_bytes = chosen.snapshot_megabytes << 20
         strategies = RowSnapshots(regrets, rule, fallback=fallback, most_bytes=most_bytes)
     else:
-        strategies = policy = MemoryStrategy(rows, policy_config, seed=seeds[1], device=unlisted.device)
-    lockstep = unlisted.lockstep(setup, External(), batch=parameters["traversals"], fallback=fallback)
+        strategies = policy = MemoryStrategy(
+            rows, _policy_memory(chosen), shared=one_policy, seed=seeds[1], device=unlisted.device
+        )
+    lockstep = unlisted.lockstep(setup, scheme, batch=chosen.sampling.traversals, fallback=fallback)
     sampler = RememberingRows(MemorySampler(lockstep, regrets, policy))
     return LockstepCFR(rows, sampler, regrets, strategies)
 

@@ -41,6 +41,7 @@ from equipoise.networks.trained import TrainedNetwork
 from equipoise.sampling.episodes import Episodes
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.neural import Prepared, Unlisted, architecture_of, largest_payoff
+from equipoise.solvers.parameters import SelfPlaying
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
 from equipoise.solvers.setup import Form, Setup
 from equipoise.stores.board_average import MixturePlay
@@ -248,17 +249,17 @@ class NFSP:
         self.iteration = iteration
 
 
-def make_nfsp(setup: Setup, parameters: dict[str, Any]) -> NFSP:
+def make_nfsp(setup: Setup, chosen: SelfPlaying) -> NFSP:
     """Return NFSP."""
     if isinstance(setup.game, Bluff) and len(setup.game.rounds()) > 1:
         raise EquipoiseError(
             f"nfsp cannot play {setup.game.name}: its rounds are solved as games of their own, and an episode would "
             f"have to go through all of them"
         )
-    config, seeds = _config(parameters), Seeds.of(setup.seed)
+    config, seeds = _config(chosen), Seeds.of(setup.seed)
     common: dict[str, Any] = {"episodes": config.episodes, "anticipatory": config.anticipatory, "seed": setup.seed}
     if setup.engine == "auto" and too_large_to_list(setup.game):
-        unlisted = Unlisted(setup, parameters["cards"])
+        unlisted = Unlisted(setup, chosen.network.cards)
         rows = unlisted.rows
         responses, transitions = 2 * config.capacity, 2 * config.q_capacity
         require(
@@ -271,33 +272,30 @@ def make_nfsp(setup: Setup, parameters: dict[str, Any]) -> NFSP:
             unlisted.tree, rows.layout, **common, unit=unlisted.tree.largest_payoff, threads=setup.threads
         )
         return NFSP(rows, agents, CodedPlay(rows, agents, coded, threads=setup.threads), config, seeds)
-    prepared = Prepared(setup, parameters["cards"])
+    prepared = Prepared(setup, chosen.network.cards)
     infosets, sampled = prepared.infosets, prepared.sampled
     agents = make_agents(infosets, config.architecture, seeds, prepared.device)
     listed = Episodes(sampled, infosets.entry_row, infosets.entry_column, **common, unit=largest_payoff(sampled))
     return NFSP(infosets, agents, ListedPlay(prepared.tables, infosets, agents, listed), config, seeds)
 
 
-def _config(parameters: dict[str, Any]) -> NFSPConfig:
-    # Averages move ever more slowly, and steps that shrink with them leave less noise in what is learnt.
+def _config(chosen: SelfPlaying) -> NFSPConfig:
     common: dict[str, Any] = {
-        "batch": parameters["minibatch"],
+        "batch": chosen.minibatch,
         "final_share": 1.0,
-        "slower_after": 1000.0,
-        "slower_power": 0.5,
+        "slower_after": chosen.rate_after,
+        "slower_power": chosen.rate_power,
     }
     return NFSPConfig(
-        architecture=architecture_of(parameters["network"], parameters["width"], parameters["layers"]),
-        q_fitting=Fitting(**common, epochs=parameters["q_steps"], rate=parameters["rate"]),
-        policy_fitting=Fitting(
-            **common, epochs=parameters["policy_steps"], rate=parameters["policy_rate"], loss="cross_entropy"
-        ),
-        episodes=parameters["episodes"],
-        anticipatory=parameters["anticipatory"],
-        epsilon=parameters["epsilon"],
-        epsilon_floor=parameters["epsilon_floor"],
-        q_capacity=parameters["q_capacity"],
-        recent=parameters["recent"],
-        capacity=parameters["capacity"],
-        target_every=parameters["target_every"],
+        architecture=architecture_of(chosen.network, chosen.network.width),
+        q_fitting=Fitting(**common, epochs=chosen.q_steps, rate=chosen.rate),
+        policy_fitting=Fitting(**common, epochs=chosen.policy_steps, rate=chosen.policy_rate, loss="cross_entropy"),
+        episodes=chosen.episodes,
+        anticipatory=chosen.anticipatory,
+        epsilon=chosen.epsilon,
+        epsilon_floor=chosen.epsilon_floor,
+        q_capacity=chosen.q_capacity,
+        recent=chosen.recent,
+        capacity=chosen.capacity,
+        target_every=chosen.target_every,
     )

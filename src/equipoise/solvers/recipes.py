@@ -2,14 +2,15 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.abstraction.buckets import NONE, Buckets, has_deck
-from equipoise.errors import EquipoiseError, InvalidParameter, nearest
+from equipoise.abstraction.buckets import Buckets, has_deck
+from equipoise.errors import EquipoiseError, InvalidParameter, MissingPackage, NotSupported, UnknownAlgorithm, nearest
 from equipoise.games import Game
 from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import readable_bytes
@@ -18,10 +19,33 @@ from equipoise.sampling.bucketed import compile_buckets
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.sampling.tree import compile_for_sampling
+from equipoise.settings import Knob, completed, knobs_of, made, resolve
 from equipoise.solvers.board_cfr import BoardCFR, needed_bytes
-from equipoise.solvers.board_tables import STORAGES, Storage
+from equipoise.solvers.board_tables import Storage
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
+from equipoise.solvers.parameters import (
+    Batches,
+    DeepCFR,
+    Discounted,
+    DoubleNeural,
+    ExternalSampling,
+    FullWidth,
+    InclusionSampling,
+    Linear,
+    Nothing,
+    OutcomeSampling,
+    Plus,
+    Predictive,
+    Probing,
+    PublicChance,
+    RegretNetwork,
+    RobustSampling,
+    RobustSamplingPlus,
+    SelfPlaying,
+    SingleDeepCFR,
+    StrategyNetwork,
+)
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup
 from equipoise.trees.board_form import board_form, has_board_form
@@ -66,133 +90,145 @@ class Recipe:
     name: str
     about: str
     paper: str
-    parameters: dict[str, object]
-    make: Callable[[Setup, dict[str, Any]], Solver]
+    settings: type[Any]  # a dataclass of knobs and parts, which `make` is handed
+    make_from: Callable[[Setup, Any], Solver]
+    works_on: Callable[[Game, Engine], str]  # what kind of game it is to this algorithm: one of settings.GAMES
     presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # other defaults, by name
-    unlisted: Mapping[str, object] = field(default_factory=dict)  # other defaults in games too large to list,
-    unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # and in presets there
+    unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # in games too large to list
     unlisted_evaluation: int = 10  # the first iteration that is evaluated there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
 
+    @cached_property
+    def knobs(self) -> tuple[Knob, ...]:
+        """Return all settings: what `--set` takes, and what is known of each."""
+        return knobs_of(self.settings)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Return the settings of the default variant on listed games, with their values."""
+        return self.resolve({})
+
+    def shown(self, values: Mapping[str, object]) -> list[str]:
+        """Return settings as one would give them."""
+        return [f"{knob.name}={knob.shown(values[knob.name])}" for knob in self.knobs if knob.name in values]
+
     def unlists(self, game: Game, engine: Engine) -> bool:
         """Return whether a game is worked on by codes of infosets, because it has too many to list."""
-        return bool(self.unlisted) and engine == "auto" and too_large_to_list(game)
+        return self.works_on(game, engine) == "codes"
 
     def resolve(
-        self, given: Mapping[str, object], preset: str | None = None, *, unlisted: bool = False
+        self, given: Mapping[str, object], preset: str | None = None, *, game: str = "listed"
     ) -> dict[str, object]:
-        """Return all parameters with the given ones in place of defaults, or say which one is wrong."""
-        resolved = {**self.parameters, **(self.unlisted if unlisted else {})}
-        if preset is not None:
-            if preset not in self.presets:
-                has = f"it has {', '.join(self.presets)}" if self.presets else "it has none"
-                raise EquipoiseError(f"{self.name} has no preset '{preset}'; {has}")
-            resolved.update(self.presets[preset])
-            resolved.update(self.unlisted_presets.get(preset, {}) if unlisted else {})
-        for name, value in given.items():
-            if name not in resolved:
-                has = f"; it has {', '.join(resolved)}" if resolved else "; it has none"
-                raise EquipoiseError(f"{self.name} has no parameter '{name}'{nearest(name, resolved) or has}")
-            resolved[name] = _converted(self.name, name, value, resolved[name])
-        return resolved
+        """Return all settings of a variant, with the given ones in place of defaults, or say which one is wrong."""
+        return resolve(self.knobs, given, self._preset(preset, game), owner=self.name, game=game)
+
+    def _preset(self, name: str | None, game: str) -> Mapping[str, object]:
+        if name is None:
+            return {}
+        if name not in self.presets:
+            has = f"it has {', '.join(self.presets)}" if self.presets else "it has none"
+            raise InvalidParameter(f"{self.name} has no preset '{name}'; {has}")
+        return {**self.presets[name], **(self.unlisted_presets.get(name, {}) if game == "codes" else {})}
 
     def recorded(self, stored: Mapping[str, object]) -> dict[str, object]:
-        """Return all parameters as a run recorded them, or say which one is wrong; unknown ones then have defaults."""
-        known = {**self.unlisted, **self.parameters}
+        """Return the settings that a run recorded, or say which one is wrong."""
+        known = {knob.name: knob for knob in self.knobs}
+        kept: dict[str, object] = {}
         for name, value in stored.items():
-            if name not in known:
+            if name in known:
+                read = known[name].read(value, self.name)
+                if isinstance(value, str) != isinstance(read, str) or isinstance(value, bool):
+                    known[name].refuse(value, self.name)
+                kept[name] = value
+            elif name not in NO_LONGER.get(self.name, ()):
                 raise InvalidParameter(f"{self.name} has no parameter '{name}'")
-            whole_for_float = isinstance(known[name], float) and isinstance(value, int)
-            if isinstance(value, bool) or not (isinstance(value, type(known[name])) or whole_for_float):
-                raise InvalidParameter(f"{self.name}: {name}={value} is not valid; give a value like {known[name]}")
-            if (name, value) != ("k", 0):  # all actions
-                _converted(self.name, name, value, known[name])
-        return {**self.parameters, **stored}
+        return kept
+
+    def make(self, setup: Setup, parameters: Mapping[str, object]) -> Solver:
+        """Return a solver with settings that were resolved, now or when a run was made."""
+        game = self.works_on(setup.game, setup.engine)
+        chosen = completed(self.knobs, as_they_are_now(parameters), owner=self.name, game=game)
+        return self.make_from(setup, made(self.settings, chosen))
+
+    def solver(self, setup: Setup, given: Mapping[str, object], preset: str | None = None) -> Solver:
+        """Return a solver with given settings."""
+        game = self.works_on(setup.game, setup.engine)
+        return self.make(setup, self.resolve(given, preset, game=game))
 
 
-NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
-CHOICES: dict[str, tuple[str, ...]] = {
-    "updates": ("alternating", "simultaneous"),
-    "averaging": ("stochastic", "own_reach", "exact"),
-    "rule": tuple(SAMPLED_RULES),
-    "probe": ("yes", "no"),
-    "precision": ("float64", "float32"),
-    "cards": ("ranks", "cards"),
-    "network": (*NETWORKS, "cards"),  # the last is for hold'em
-    "shared": ("yes", "no"),
-    "scale": ("adaptive", "sqrt"),
-    "fitting": ("steps", "algorithm2"),
-    "strategy_kind": ("average", "sum"),
-    "memory": ("reservoir", "window"),
-    "weighted": ("yes", "no"),
-    "fit": ("scratch", "hybrid", "fine_tune"),
-    "fallback": ("best", "uniform"),
-    "targets": ("minibatch", "aggregated"),
-    "storage": ("auto", *STORAGES),
+NO_LONGER = {  # settings that runs recorded, and that never had an effect
+    "es-mccfr": ("probe",),
+    "rs-mccfr+-asn": ("width", "steps", "rate", "scale", "anchor", "anchor_memory"),
 }
-_AT_LEAST_ONE = (
-    *("batch", "k", "width", "layers", "steps", "traversals", "minibatch", "capacity", "strategy_every"),
-    *("episodes", "q_capacity", "target_every", "q_steps", "policy_steps"),
-    *("fresh_steps", "strategy_steps", "strategy_width", "boards"),
-)
 
 
-def _converted(recipe: str, name: str, value: object, default: object) -> object:
-    """Return a value given as text or number in the type of the parameter's default."""
-    if name in CHOICES:
-        if value not in CHOICES[name]:
-            raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give {' or '.join(CHOICES[name])}")
-        return value
-    if name == "k" and value == "max":
-        return 0  # all actions
-    try:
-        converted = type(default)(value)  # type: ignore[call-arg]
-    except (TypeError, ValueError):
-        raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give a number like {default}") from None
-    if name in _AT_LEAST_ONE and int(str(converted)) < 1:
-        raise EquipoiseError(f"{recipe}: {name}={value} is not valid; give a number of at least 1")
-    return converted
+def as_they_are_now(parameters: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a run's settings without those that were kept but ignored when it was made, and are not ignored now."""
+    deep, double = "traversals" in parameters, "fitting" in parameters
+    if "sampling" in parameters or (double and parameters.keys() & {"minibatch", "strategy_minibatch"}):
+        return parameters
+    if not deep and not double:
+        return parameters
+    old = dict(parameters)
+    if old.get("anchor_memory"):
+        old["strategy_rows"] = "met"
+    if old.get("fitting") == "algorithm2":
+        old.pop("rate", None)
+        old.pop("strategy_rate", None)
+        if "strategy_steps" in old:
+            old["strategy_steps"] = old["steps"]
+    if old.get("targets") == "aggregated":
+        for name in ("steps", "fresh_steps", "rate", "clip_norm"):
+            old.pop(name, None)
+    return old
 
 
-def _full_width(name: str, rule: type[Rule], about: str) -> Recipe:
-    defaults: dict[str, object] = {each.name: each.default for each in fields(rule)}  # type: ignore[arg-type]
+def _over_boards(game: Game, engine: Engine) -> str:
+    return "boards" if engine == "boards" or (engine == "auto" and has_board_form(game)) else "listed"
 
-    def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
-        chosen = rule(**{key: parameters[key] for key in defaults})
-        if over_boards(setup):
-            return _board_cfr(name, setup, chosen, parameters)
-        if parameters["storage"] not in ("auto", "float64"):
-            raise EquipoiseError(f"storage={parameters['storage']} is for games over boards, such as flop_holdem")
+
+def _by_hands(game: Game, engine: Engine) -> str:
+    return "holdem" if has_deck(game) else "listed"
+
+
+def _by_codes(game: Game, engine: Engine) -> str:
+    return "codes" if engine == "auto" and too_large_to_list(game) else "listed"
+
+
+def _always_listed(game: Game, engine: Engine) -> str:
+    return "listed"
+
+
+def _full_width(name: str, settings: type[FullWidth], paper: str, about: str) -> Recipe:
+    def make(setup: Setup, chosen: FullWidth) -> Solver:
+        if _over_boards(setup.game, setup.engine) == "boards":
+            return _board_cfr(name, setup, chosen.rule, chosen)
         form = compile_game(setup.game, setup.engine)
-        return FullWidthCFR(form, chosen, updates=parameters["updates"], threads=threads_that_pay(form, setup.threads))
+        return FullWidthCFR(form, chosen.rule, updates=chosen.updates, threads=threads_that_pay(form, setup.threads))
 
-    parameters = {**defaults, "updates": "alternating", "storage": "auto"}
-    return Recipe(name=name, about=about, paper=rule.paper, parameters=parameters, make=make)
-
-
-def over_boards(setup: Setup) -> bool:
-    """Return whether a game is solved board by board."""
-    return setup.engine == "boards" or (setup.engine == "auto" and has_board_form(setup.game))
+    return Recipe(name=name, about=about, paper=paper, settings=settings, make_from=make, works_on=_over_boards)
 
 
-def _board_cfr(name: str, setup: Setup, rule: Rule, parameters: dict[str, Any], boards: int | None = None) -> Solver:
+def _board_cfr(
+    name: str, setup: Setup, rule: Rule, chosen: FullWidth | PublicChance, boards: int | None = None
+) -> Solver:
     coefficients = rule.at(2.0)
     if coefficients.optimism != 0.0:
         raise EquipoiseError(
             f"{name} needs a strategy beside its sums, which {setup.game.name} has no memory for: {_TRY}"
         )
-    if boards is not None and (coefficients.keep_positive, coefficients.keep_negative) != (1.0, 1.0):
+    if isinstance(chosen, PublicChance) and (coefficients.keep_positive, coefficients.keep_negative) != (1.0, 1.0):
         raise EquipoiseError(
-            f"{name} leaves out boards, whose sums cannot fade: take another rule than {parameters['rule']}"
+            f"{name} leaves out boards, whose sums cannot fade: choose a rule other than {chosen.rule}"
         )
-    storage: Storage = "float32" if parameters["storage"] == "auto" else parameters["storage"]
+    storage: Storage = "float32" if chosen.storage == "auto" else chosen.storage  # type: ignore[assignment]
     form = board_form(setup.game)
     needed = needed_bytes(form, storage, setup.threads)
     setup.on_preparation(f"{readable_bytes(needed)} of memory, tables in {storage}", 1.0)
     return BoardCFR(
         form,
         rule,
-        updates=parameters["updates"],
+        updates=chosen.updates,
         storage=storage,
         boards=boards,
         seed=setup.seed,
@@ -203,10 +239,10 @@ def _board_cfr(name: str, setup: Setup, rule: Rule, parameters: dict[str, Any], 
 _TRY = "take cfr+, dcfr, lcfr, cfr or pcs"
 
 
-def _public_chance_sampling(setup: Setup, parameters: dict[str, Any]) -> Solver:
-    if not over_boards(setup):
+def _public_chance_sampling(setup: Setup, chosen: PublicChance) -> Solver:
+    if _over_boards(setup.game, setup.engine) != "boards":
         raise EquipoiseError(f"pcs draws boards: it is for games such as flop_holdem, not for {setup.game.name}")
-    return _board_cfr("pcs", setup, SAMPLED_RULES[parameters["rule"]], parameters, parameters["boards"])
+    return _board_cfr("pcs", setup, SAMPLED_RULES[chosen.rule], chosen, chosen.boards)
 
 
 SEQUENCES_WORTH_THREADS = 100_000  # below this, sharing out a full-width iteration costs more than it saves
@@ -217,39 +253,32 @@ def threads_that_pay(form: SequenceForm, threads: int) -> int:
     return threads if form.num_sequences >= SEQUENCES_WORTH_THREADS else 1
 
 
-def _sampled(
-    name: str,
-    scheme: type[External] | type[Outcome] | type[Robust] | type[Inclusion],
-    about: str,
-    *,
-    paper: str | None = None,
-    batch: int = 1,
-    updates: str = "alternating",
-    rule: str = "cfr",
-    probe: str = "no",
-    **scheme_defaults: object,
-) -> Recipe:
-    own: dict[str, object] = {
-        each.name: scheme_defaults.get(each.name, each.default)
-        for each in fields(scheme)
-        if each.name not in ("probe", "from_strategy")
-    }
-    parameters = {**own, "batch": batch, "rule": rule, "averaging": "stochastic", "updates": updates, "probe": probe}
-    parameters |= {"buckets": "none", "precision": "float64"}
+class _Sampled(Protocol):
+    @property
+    def scheme(self) -> Scheme:
+        """Return which own actions are walked."""
 
-    def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
-        made: Scheme = scheme(probe=parameters["probe"] == "yes", **{key: parameters[key] for key in own})
-        buffered = parameters["batch"] > 1 or parameters["updates"] != "alternating"
-        if parameters["averaging"] == "exact":
-            raise EquipoiseError(f"averaging=exact is for networks; {name} takes stochastic or own_reach")
+    @property
+    def table(self) -> Batches:
+        """Return how findings go into tables."""
+
+
+def _sampled(name: str, settings: type[_Sampled], paper: str, about: str) -> Recipe:
+    def make(setup: Setup, chosen: _Sampled) -> Solver:
+        table = chosen.table
+        buffered = table.batch > 1 or table.updates != "alternating"
         form: Form | None
         buckets: Buckets | None = None
-        if has_deck(setup.game) or parameters["buckets"] != NONE:
+        if has_deck(setup.game):
+            if setup.engine != "auto":
+                raise NotSupported(
+                    f"{name} samples hands of {setup.game.name} card by card, without an engine: leave out --engine"
+                )
             form, sampled, buckets = compile_buckets(
                 setup.game,
-                parameters["buckets"],
+                table.buckets,
                 buffered=buffered,
-                precision=parameters["precision"],
+                precision=table.precision,
                 on_progress=setup.on_preparation,
                 on_complaint=setup.on_complaint,
             )
@@ -258,68 +287,45 @@ def _sampled(
         return SampledCFR(
             form if form is not None else LargeForm(setup.game, sampled),
             sampled,
-            made,
-            SAMPLED_RULES[parameters["rule"]],
-            batch=parameters["batch"],
-            updates=parameters["updates"],
-            averaging=parameters["averaging"],
+            chosen.scheme,
+            SAMPLED_RULES[table.rule],
+            batch=table.batch,
+            updates=table.updates,
+            averaging=table.averaging,
             seed=setup.seed,
             threads=setup.threads,
-            precision=parameters["precision"],
+            precision=table.precision,
             buckets=buckets,
         )
 
-    return Recipe(name=name, about=about, paper=paper or scheme.paper, parameters=parameters, make=make)
+    return Recipe(name=name, about=about, paper=paper, settings=settings, make_from=make, works_on=_by_hands)
 
 
-def _fictitious_play(setup: Setup, parameters: dict[str, Any]) -> Solver:
-    del parameters
+def _fictitious_play(setup: Setup, chosen: Nothing) -> Solver:
+    del chosen
     form = compile_game(setup.game, setup.engine)
     return FictitiousPlay(form, threads=threads_that_pay(form, setup.threads))
 
 
-def _neural(maker: str, **options: bool) -> Callable[[Setup, dict[str, Any]], Solver]:
+def _neural(maker: str) -> Callable[[Setup, Any], Solver]:
     """Return how to make a neural solver; PyTorch is loaded when one is made, and not before."""
 
-    def make(setup: Setup, parameters: dict[str, Any]) -> Solver:
+    def make(setup: Setup, chosen: Any) -> Solver:
         try:
             import torch  # noqa: F401
         except ImportError:
-            raise EquipoiseError(
+            raise MissingPackage(
                 "this algorithm needs PyTorch; install it by: pip install 'equipoise[neural]'"
             ) from None
         module = importlib.import_module(
             "equipoise.solvers.nfsp" if maker == "make_nfsp" else "equipoise.solvers.neural"
         )
-        made: Solver = getattr(module, maker)(setup, parameters, **options)
-        return made
+        solver: Solver = getattr(module, maker)(setup, chosen)
+        return solver
 
     return make
 
 
-_DOUBLE_NEURAL: dict[str, object] = {
-    "k": 0,
-    "batch": 5000,
-    "rule": "cfr_plus_quadratic",
-    "updates": "alternating",
-    "averaging": "exact",
-    "cards": "ranks",
-    "network": "mlp",
-    "width": 32,
-    "layers": 2,
-    "shared": "no",
-    "fitting": "steps",
-    "steps": 80,
-    "rate": 4e-3,
-    "scale": "adaptive",
-    "anchor": 0.3,
-    "anchor_memory": 0,
-    "strategy_kind": "average",
-    "strategy_width": 24,
-    "strategy_every": 25,
-    "strategy_steps": 400,
-    "strategy_rate": 4e-3,
-}
 _AS_PUBLISHED: dict[str, dict[str, object]] = {
     # DN19: shared networks, LSTM with attention, all sums regressed, Algorithm 2; what it leaves open is in docs.
     "paper": {
@@ -333,31 +339,11 @@ _AS_PUBLISHED: dict[str, dict[str, object]] = {
         "strategy_width": 16,
         "shared": "yes",
         "fitting": "algorithm2",
-        "steps": 2000,
         "scale": "sqrt",
         "anchor": 0.0,
         "strategy_kind": "sum",
         "strategy_every": 1,
     }
-}
-_DEEP: dict[str, object] = {
-    "traversals": 5000,
-    "cards": "ranks",
-    "network": "mlp",
-    "width": 64,
-    "layers": 3,
-    "targets": "minibatch",
-    "memory": "reservoir",
-    "capacity": 4_000_000,
-    "weighted": "yes",
-    "fallback": "best",
-    "fit": "hybrid",
-    "fresh_every": 10,
-    "fresh_steps": 300,
-    "steps": 60,
-    "minibatch": 4096,
-    "rate": 5e-3,
-    "clip_norm": 0.0,
 }
 _DEEP_AS_PUBLISHED: dict[str, dict[str, object]] = {
     # B19: refitted from scratch each time, 4,000 steps of 10,000 samples at 1e-3, gradients clipped to norm 1.
@@ -372,131 +358,94 @@ _DEEP_AS_PUBLISHED: dict[str, dict[str, object]] = {
         "clip_norm": 1.0,
     }
 }
-
-
-# Games too large to list (hold'em): infosets that differ by names of suits only are one (cards=ranks).
-_DEEP_UNLISTED: dict[str, object] = {
-    "traversals": 10_000,
-    "network": "cards",
-    "capacity": 24_000_000,  # the samples of 450 iterations
-    # What a fit lacks there is steps, not samples: many of few rows fit better in the same time than few of many.
-    "minibatch": 1024,
-    "fresh_steps": 4000,
-    "steps": 500,
-}
 _DEEP_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
     # B19 section 5: 10,000 traversals, 4,000 steps of 10,000 samples, memories of 40 million.
     "paper": {"traversals": 10_000, "network": "cards", "capacity": 40_000_000}
 }
-_DOUBLE_NEURAL_UNLISTED: dict[str, object] = {
-    # Most infosets are met once, with a regret that is mostly luck. The network averages over those that are alike, but
-    # only what was not clipped before: with CFR+, luck would stay as regret.
-    "rule": "linear",
-    "averaging": "stochastic",
-    "network": "cards",
-    "width": 64,
-    "strategy_width": 64,
-    "anchor_memory": 5,
-    "batch": 10_000,
-    "steps": 200,
-    "rate": 2e-3,
-    "strategy_every": 5,
-    "strategy_rate": 2e-3,
-}
 _DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
     # What the paper does with a list of infosets cannot be done without one: its own reach, and regressed sums.
-    "paper": {"averaging": "stochastic", "strategy_kind": "average"}
-}
-_NFSP_UNLISTED: dict[str, object] = {
-    # Steps of the feed-forward network are cheap, and here their number is what counts.
-    "episodes": 4096,
-    "epsilon": 0.1,  # iterations are few, and what explores is averaged with the rest
-    "layers": 3,
-    "q_steps": 6,
-    "rate": 4e-3,
-    "policy_steps": 6,
-    "policy_rate": 4e-3,
+    "paper": {"averaging": "stochastic", "strategy_kind": "average", "network": "cards", "width": 64}
 }
 
+LI = "Li et al. 2019, 2020"
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _full_width("cfr", CFR, "counterfactual regret minimisation, uniform averaging"),
-        _full_width("cfr+", CFRPlus, "regrets never below zero, linear averaging; the default"),
-        _full_width("lcfr", LinearCFR, "iteration t counts t times"),
-        _full_width("dcfr", DiscountedCFR, "old regrets and averages fade (alpha, beta, gamma)"),
-        _full_width("pcfr+", PredictiveCFRPlus, "CFR+ that predicts the next regret, quadratic averaging"),
+        _full_width("cfr", FullWidth, CFR.paper, "counterfactual regret minimisation, uniform averaging"),
+        _full_width("cfr+", Plus, CFRPlus.paper, "regrets never below zero, linear averaging; the default"),
+        _full_width("lcfr", Linear, LinearCFR.paper, "iteration t counts t times"),
+        _full_width("dcfr", Discounted, DiscountedCFR.paper, "old regrets and averages fade (alpha, beta, gamma)"),
+        _full_width(
+            "pcfr+", Predictive, PredictiveCFRPlus.paper, "CFR+ that predicts the next regret, quadratic averaging"
+        ),
         Recipe(
             name="pcs",
             about="public chance sampling: all hands at once, on a sample of the boards",
             paper="Johanson et al. 2012",
-            parameters={"boards": 100, "rule": "linear", "updates": "alternating", "storage": "auto"},
-            make=_public_chance_sampling,
+            settings=PublicChance,
+            make_from=_public_chance_sampling,
+            works_on=_over_boards,
         ),
         Recipe(
             name="xfp",
             about="extensive-form fictitious play: best responses to averages",
             paper="Heinrich et al. 2015",
-            parameters={},
-            make=_fictitious_play,
+            settings=Nothing,
+            make_from=_fictitious_play,
+            works_on=_always_listed,
         ),
-        _sampled("es-mccfr", External, "external sampling: all own actions, all else sampled"),
-        _sampled("os-mccfr", Outcome, "outcome sampling: one history per traversal"),
+        _sampled("es-mccfr", ExternalSampling, External.paper, "external sampling: all own actions, all else sampled"),
+        _sampled("os-mccfr", OutcomeSampling, Outcome.paper, "outcome sampling: one history per traversal"),
         _sampled(
-            "rs-mccfr",
-            Robust,
-            "robust sampling: k own actions, uniformly, in mini-batches",
-            batch=5000,
-            updates="simultaneous",
-            k=3,
+            "rs-mccfr", RobustSampling, Robust.paper, "robust sampling: k own actions, uniformly, in mini-batches"
         ),
         _sampled(
             "rs-mccfr+",
-            Robust,
+            RobustSamplingPlus,
+            Robust.paper,
             "robust sampling with regrets clipped at zero once per batch, linear averaging",
-            batch=5000,
-            updates="simultaneous",
-            rule="cfr_plus",
-            k=3,
         ),
         _sampled(
             "is-mccfr",
-            Inclusion,
+            InclusionSampling,
+            Inclusion.paper,
             "inclusion sampling: each own action with its own probability, left-out ones count as zero",
         ),
-        _sampled("probing", Inclusion, "inclusion sampling, with left-out actions valued by a roll-out", probe="yes"),
+        _sampled("probing", Probing, Inclusion.paper, "inclusion sampling, with left-out actions valued by a roll-out"),
         Recipe(
             name="dncfr",
             about="Double Neural CFR: regrets and average strategy in two networks, robust sampling",
-            paper="Li et al. 2019, 2020",
-            parameters=_DOUBLE_NEURAL,
-            make=_neural("make_double_neural"),
+            paper=LI,
+            settings=DoubleNeural,
+            make_from=_neural("make_double_neural"),
+            works_on=_by_codes,
             presets=_AS_PUBLISHED,
-            unlisted=_DOUBLE_NEURAL_UNLISTED,
             unlisted_presets=_DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="rs-mccfr+-rsn",
             about="Double Neural CFR with regrets in a network and the average strategy in a table",
-            paper="Li et al. 2019, 2020",
-            parameters={name: value for name, value in _DOUBLE_NEURAL.items() if not name.startswith("strategy_")},
-            make=_neural("make_double_neural", strategies=False),
+            paper=LI,
+            settings=RegretNetwork,
+            make_from=_neural("make_double_neural"),
+            works_on=_by_codes,
         ),
         Recipe(
             name="rs-mccfr+-asn",
             about="Double Neural CFR with the average strategy in a network and regrets in a table",
-            paper="Li et al. 2019, 2020",
-            parameters=_DOUBLE_NEURAL,
-            make=_neural("make_double_neural", regrets=False),
+            paper=LI,
+            settings=StrategyNetwork,
+            make_from=_neural("make_double_neural"),
+            works_on=_by_codes,
         ),
         Recipe(
             name="deep-cfr",
             about="Deep CFR: networks refitted from reservoirs of samples, and a network of the average policy",
             paper="Brown et al. 2019",
-            parameters={**_DEEP, "policy_steps": 1000},
-            make=_neural("make_deep_cfr", snapshots=False),
+            settings=DeepCFR,
+            make_from=_neural("make_deep_cfr"),
+            works_on=_by_codes,
             presets=_DEEP_AS_PUBLISHED,
-            unlisted={**_DEEP_UNLISTED, "policy_steps": 8000},
             unlisted_presets={"paper": {**_DEEP_UNLISTED_AS_PUBLISHED["paper"], "policy_steps": 4000}},
             evaluation_growth=1.5,
         ),
@@ -504,37 +453,19 @@ RECIPES: dict[str, Recipe] = {
             name="sd-cfr",
             about="Single Deep CFR: the average is played from snapshots of the regret networks",
             paper="Steinberger 2019",
-            parameters={**_DEEP, "snapshot_megabytes": 256},
-            make=_neural("make_deep_cfr", snapshots=True),
+            settings=SingleDeepCFR,
+            make_from=_neural("make_deep_cfr"),
+            works_on=_by_codes,
             presets=_DEEP_AS_PUBLISHED,
-            unlisted=_DEEP_UNLISTED,
             unlisted_presets=_DEEP_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="nfsp",
             about="neural fictitious self-play: Q-learning responds to averages, supervised learning averages",
             paper="Heinrich and Silver 2016",
-            parameters={
-                "episodes": 2048,
-                "anticipatory": 0.1,
-                "epsilon": 1.0,
-                "epsilon_floor": 0.0,
-                "cards": "ranks",
-                "network": "mlp",
-                "width": 64,
-                "layers": 2,
-                "q_capacity": 2_000_000,
-                "recent": 0.05,
-                "target_every": 5,
-                "q_steps": 2,
-                "rate": 5e-3,
-                "capacity": 2_000_000,
-                "policy_steps": 2,
-                "policy_rate": 5e-3,
-                "minibatch": 2048,
-            },
-            make=_neural("make_nfsp"),
-            unlisted=_NFSP_UNLISTED,
+            settings=SelfPlaying,
+            make_from=_neural("make_nfsp"),
+            works_on=_by_codes,
             unlisted_evaluation=1000,
         ),
     )
@@ -545,5 +476,5 @@ def find_recipe(name: str) -> Recipe:
     """Return the recipe of an algorithm's name, or suggest the nearest."""
     if name not in RECIPES:
         hint = nearest(name, RECIPES) or "; `equipoise algorithms` lists them"
-        raise EquipoiseError(f"unknown algorithm '{name}'{hint}")
+        raise UnknownAlgorithm(f"unknown algorithm '{name}'{hint}")
     return RECIPES[name]

@@ -293,12 +293,12 @@ def drawn_examples(
 
 
 class FittedMemory:
-    """A memory of one player's samples, and the network that is fitted from it."""
+    """A memory of some players' samples, and the network that is fitted from it."""
 
     def __init__(
         self,
         infosets: Infosets | PokerRows,
-        player: int,
+        players: tuple[int, ...],
         config: MemoryConfig,
         *,
         unit: float,
@@ -313,10 +313,10 @@ class FittedMemory:
             len(infosets.row_keys) if isinstance(infosets, Infosets) else None,
             infosets.num_columns,
             weighted=config.weighted,
-            seed=4 * seed + player,
+            seed=4 * seed + players[0],
         )
         self.network = TrainedNetwork(
-            infosets, (player,), config.architecture, head=config.head, seed=seed, device=device
+            infosets, players, config.architecture, head=config.head, seed=seed, device=device
         )
         self.fits = 0
 
@@ -381,7 +381,7 @@ class MemorySampler(NodesOf, Generic[Scores]):
             for own, opponent in self._collector.collect(scores, player, iteration):
                 self._regrets.memories[player].memory.add(own, iteration)
                 if self._strategies is not None:
-                    self._strategies.memories[1 - player].memory.add(opponent, iteration)
+                    self._strategies.of_player(1 - player).memory.add(opponent, iteration)
         return NOTHING
 
 
@@ -399,7 +399,7 @@ class MemoryRegrets:
         self._listed = infosets if isinstance(infosets, Infosets) else None
         self._columns = infosets.num_columns
         self.memories = tuple(
-            FittedMemory(infosets, player, config, unit=unit, seed=seed, device=device) for player in range(2)
+            FittedMemory(infosets, (player,), config, unit=unit, seed=seed, device=device) for player in range(2)
         )
         # Before the first fit all actions are alike (B19 Algorithm 1, line 2); equal positive scores say so to every
         # fallback.
@@ -465,18 +465,32 @@ class MemoryRegrets:
 
 
 class MemoryStrategy:
-    """Deep CFR's average policy: a network for each player, fitted from the strategy memory when it is asked for."""
+    """Deep CFR's average policy, fitted from memories of strategies when it is asked for.
+
+    A memory and a network for each player, or one of each for both (``shared``, as in B19).
+    """
 
     def __init__(
-        self, infosets: Infosets | PokerRows, config: MemoryConfig, *, seed: int, device: torch.device
+        self,
+        infosets: Infosets | PokerRows,
+        config: MemoryConfig,
+        *,
+        shared: bool = False,
+        seed: int,
+        device: torch.device,
     ) -> None:
         self._rows = infosets
         self.memories = tuple(
-            FittedMemory(infosets, player, config, unit=1.0, seed=seed, device=device) for player in range(2)
+            FittedMemory(infosets, players, config, unit=1.0, seed=seed, device=device)
+            for players in (((0, 1),) if shared else ((0,), (1,)))
         )
         self._iteration = 0
         self._fitted_at = self._read_at = 0  # the iteration of the last fit, and of what was read of it
         self._table = np.ones(len(infosets.entry_row) if isinstance(infosets, Infosets) else 0)
+
+    def of_player(self, player: int) -> FittedMemory:
+        """Return the memory that a player's strategies go to."""
+        return self.memories[min(player, len(self.memories) - 1)]
 
     def absorb(self, found: Found | FoundRows) -> None:
         self._iteration = found.iteration  # the samples are in the memories already
@@ -496,7 +510,7 @@ class MemoryStrategy:
     def mixture(self, player: int) -> Mixture:
         """Return the policy network's strategy, or uniform play where there are no samples yet."""
         self._fit_again()
-        network = self.memories[player].network
+        network = self.of_player(player).network
         if self._fitted_at == 0:
             return [(1.0, lambda codes: uniform(self._rows.legal_at(codes)))]
         return [(1.0, lambda codes: softmax(network.read_at(codes), self._rows.legal_at(codes)))]

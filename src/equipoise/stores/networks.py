@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Fitting
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
@@ -44,6 +43,7 @@ from equipoise.stores.sums import (
     update_all,
     weight_until,
 )
+from equipoise.trees.situations import normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
 Bool = npt.NDArray[np.bool_]
@@ -66,6 +66,8 @@ class NetworkConfig:
     scale: Literal["adaptive", "sqrt"] = "adaptive"
     kind: Literal["average", "sum"] = "average"  # of strategies
     every: int = 10  # iterations between two fits of the average
+    all_rows: bool = True  # the average is fitted at all listed infosets, not only at those that were met
+    multiple: int = 1  # what regrets are multiplied by: with the batch, its mean becomes its sum
 
 
 def make_networks(
@@ -158,7 +160,7 @@ class NetworkRegrets(RegretNetworks):
         before = self._outputs
         for number, network in enumerate(self.networks):
             if set(network.players) & set(found.players):
-                increment = infosets.to_rows(found.regret, network.players)
+                increment = self._config.multiple * infosets.to_rows(found.regret, network.players)
                 updated = np.concatenate(
                     [np.full(infosets.num_rows[player], player in found.players) for player in network.players]
                 )
@@ -249,7 +251,7 @@ class RowRegretNetworks(RegretNetworks):
 
     def _fit(self, number: int, seen: Int64, increment: Float, rule: Float, iteration: int) -> None:
         network, config = self.networks[number], self._config
-        increment = increment / self._unit(seen)[:, None]
+        increment = self._config.multiple * increment / self._unit(seen)[:, None]
         _, target = self._target(self._predicted(number, seen), increment, rule)
         anchors = self._anchors(number, seen, iteration)
         before = self._predicted(number, anchors)
@@ -400,7 +402,7 @@ class NetworkStrategy(StrategyNetworks):
             summed = infosets.to_rows(sums, network.players)
             seen = infosets.to_rows(self._pending, network.players).sum(axis=1) > 0.0
             met.append(seen)
-            enters = network.legal * (seen if config.anchor_memory else np.ones_like(seen))[:, None]
+            enters = network.legal * (np.ones_like(seen) if config.all_rows else seen)[:, None]
             if config.kind == "average":
                 mass = summed.sum(axis=1, keepdims=True)
                 target, weight = summed / np.maximum(mass, 1e-300), enters * mass
@@ -430,7 +432,8 @@ class RowStrategyNetworks(StrategyNetworks):
 
     What the network stands for is met too, in traversals at its own strategy (``rehearse``): their expectation is
     reach(p) x p. Added up only where new sums are, it would be lost: of a million infosets that are as likely as each
-    other, a fit sees a few, and there the new sums are all that counts.
+    other, a fit sees a few, and there the new sums are all that counts. Sums by own reach count in full wherever they
+    are met (DN19 Algorithm 3): without ``rehearse``, so does what the network stands for.
     """
 
     def __init__(
@@ -438,13 +441,11 @@ class RowStrategyNetworks(StrategyNetworks):
         rows: PokerRows,
         config: NetworkConfig,
         rule: Rule,
-        rehearse: Rehearse,
+        rehearse: Rehearse | None,
         *,
         seed: int,
         device: torch.device,
     ) -> None:
-        if config.kind != "average":
-            raise EquipoiseError("strategy_kind=sum needs a list of infosets, and this game has too many: leave it out")
         super().__init__(rows, config, rule, seed=seed, device=device)
         self._rows = rows
         self._rehearse = rehearse
@@ -452,8 +453,13 @@ class RowStrategyNetworks(StrategyNetworks):
         self._pending = [nothing, nothing]  # by player: sums since the last fit
 
     def _strategy_at(self, player: int, codes: Int64) -> FloatTable:
-        network = self.networks[0 if self._config.shared else player]
-        return softmax(network.read_at(codes), self._rows.legal_at(codes))
+        outputs, legal = self._outputs_at(player, codes), self._rows.legal_at(codes)
+        if self._config.kind == "average":
+            return softmax(outputs, legal)
+        return normalised_rows(np.where(legal, np.maximum(outputs, 0.0), 0.0), legal)
+
+    def _outputs_at(self, player: int, codes: Int64) -> FloatTable:
+        return self.networks[0 if self._config.shared else player].read_at(codes)
 
     def mixture(self, player: int) -> Mixture:
         """Return the network's strategy."""
@@ -471,21 +477,31 @@ class RowStrategyNetworks(StrategyNetworks):
 
     def _fit(self, iteration: int) -> None:
         for network in self.networks:
-            sums = [self._whole(player, iteration) for player in network.players]
-            codes, total = np.concatenate([each.code for each in sums]), np.concatenate([each.values for each in sums])
+            sums = [self._target(player, iteration) for player in network.players]
+            codes, target = np.concatenate([each.code for each in sums]), np.concatenate([each.values for each in sums])
             if len(codes) == 0:
                 continue
-            mass = total.sum(axis=1, keepdims=True)
-            weight = self._rows.legal_at(codes) * mass
-            network.fit_to(total / np.maximum(mass, 1e-300), weight, self._config.fitting, iteration, codes)
+            legal = self._rows.legal_at(codes)
+            if self._config.kind == "average":
+                mass = target.sum(axis=1, keepdims=True)
+                network.fit_to(target / np.maximum(mass, 1e-300), legal * mass, self._config.fitting, iteration, codes)
+            else:
+                network.fit_to(target, 1.0 * legal, self._config.fitting, iteration, codes)
         self._weight[0], self._weight[1] = self._weight.sum(axis=0), 0.0
         self._pending = [RowSums(kept.code[:0], kept.values[:0]) for kept in self._pending]
 
-    def _whole(self, player: int, iteration: int) -> RowSums:
+    def _target(self, player: int, iteration: int) -> RowSums:
         """Return a player's sums since the last fit, and those that the network stands for."""
-        new, weight = self._pending[player], self._weight[0, player]
+        new, (weight, since) = self._pending[player], self._weight[:, player]
+        if self._config.kind == "sum":  # DN19 Eq. 8, over the weight so far: what was not met has no term in the loss
+            before = weight * self._outputs_at(player, new.code)
+            return RowSums(new.code, (before + new.values) / (weight + since))
         if weight == 0.0:
             return new
+        if self._rehearse is None:
+            strategy_at = partial(self._strategy_at, player)
+            reach = self._rows.own_reach_at(new.code, strategy_at)
+            return RowSums(new.code, weight * reach[:, None] * strategy_at(new.code) + new.values)
 
         def probabilities_of(who: int, codes: Int64) -> Float:
             # The traverser walks its actions whatever it would play: its network need not be read.

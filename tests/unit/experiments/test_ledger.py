@@ -69,7 +69,7 @@ def test_abstractions_of_flop_holdem_are_the_published_sizes():
         "none",
     ]
     for setting in levels:
-        find_recipe(setting.algorithm).resolve(setting.parameters)
+        find_recipe(setting.algorithm).resolve(setting.parameters, game="holdem")
         assert kind_from_text(str(setting.parameters["buckets"])).buckets(deck_of(load_game(setting.game)))[0] == 169
 
 
@@ -148,7 +148,9 @@ def test_settings_of_every_claim_are_parameters_that_exist():
     for claim in CLAIMS.values():
         for setting in (*claim.full.settings, *claim.quick.settings):
             if setting.measure == "exploitability":
-                find_recipe(setting.algorithm).resolve(setting.parameters, setting.preset)
+                recipe = find_recipe(setting.algorithm)
+                kind = recipe.works_on(load_game(setting.game), "auto")
+                recipe.resolve(setting.parameters, setting.preset, game=kind)
 
 
 def test_g2_and_g3_compare_at_equal_time():

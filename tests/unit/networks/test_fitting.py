@@ -29,11 +29,11 @@ from equipoise.networks.modules import (
 )
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.solvers.neural import architecture_of
-from equipoise.solvers.recipes import NETWORKS
+from equipoise.solvers.parameters import NETWORKS, Network
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
 CPU = torch.device("cpu")
-LOSSES = ("squared", "positive", "cross_entropy")
+LOSSES = ("squared", "positive", "cross_entropy", "squared_probabilities")
 every_loss = pytest.mark.parametrize("kind", LOSSES)
 LEGAL = torch.tensor([[1, 1, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1], [1, 0, 0, 0], [0, 0, 1, 1]], dtype=torch.float64)
 OF_ROWS = torch.tensor([[0.5], [2.0], [1.0], [0.3], [0.0]], dtype=torch.float64)  # the last row counts for nothing
@@ -49,7 +49,7 @@ def random(*shape, seed=0):
 
 def targets(kind, seed=1):
     drawn = random(*LEGAL.shape, seed=seed)
-    if kind == "cross_entropy":
+    if kind in ("cross_entropy", "squared_probabilities"):
         drawn = drawn.abs() * LEGAL
         return drawn / drawn.sum(dim=1, keepdim=True)
     return drawn.clamp(min=0.0) if kind == "positive" else drawn  # clipped regrets are never negative
@@ -65,6 +65,9 @@ def naive_loss(kind, outputs, target, weight):
             if kind == "cross_entropy":
                 log_probability = y - torch.logsumexp(outputs[row, legal], 0)
                 total = total - weight[row, column] * t * log_probability
+            elif kind == "squared_probabilities":
+                probability = torch.exp(y - torch.logsumexp(outputs[row, legal], 0))
+                total = total + weight[row, column] * (probability - t) ** 2
             else:
                 slack = kind == "positive" and bool(t <= 0.0) and bool(y < 0.0)
                 total = total + weight[row, column] * (NEGATIVE_WEIGHT if slack else 1.0) * (y - t) ** 2
@@ -201,7 +204,7 @@ def test_every_seed_starts_a_network_that_can_learn(compiled, network, text):
     rows = infosets_of(compiled(text), "cards")
     dead = []
     for seed in range(40):
-        fresh = make_network(rows, architecture_of(network, 16, 2), generator(seed), head=1.0)
+        fresh = make_network(rows, architecture_of(Network(network=network, layers=2), 16), generator(seed), head=1.0)
         with torch.no_grad():
             if not fresh(inputs_of(rows, fresh, slice(None), CPU)).any():
                 dead.append(seed)
@@ -434,7 +437,11 @@ def test_a_seed_says_all(trained, architecture):
 @pytest.mark.parametrize("player", [0, 1])
 def test_every_seed_starts_a_network_that_can_learn_its_own_players_rows(trained, network, player):
     seeds = range(80)
-    dead = [seed for seed in seeds if not trained(architecture_of(network, 16, 2), seed, (player,)).read().any()]
+    dead = [
+        seed
+        for seed in seeds
+        if not trained(architecture_of(Network(network=network, layers=2), 16), seed, (player,)).read().any()
+    ]
     assert dead == []
 
 

@@ -61,7 +61,7 @@ def _nothing_is_listed(monkeypatch):
 
 def made(algorithm, text=LEDUC, seed=0, game=None, **changes):
     recipe = find_recipe(algorithm)
-    parameters = recipe.resolve({**RECIPES[algorithm], **changes}, unlisted=True)
+    parameters = recipe.resolve({**RECIPES[algorithm], **changes}, game="codes")
     return recipe.make(Setup(game=game or load_game(text), seed=seed), parameters)
 
 
@@ -193,6 +193,18 @@ def test_reach_and_chance_by_code_are_those_of_tables_and_rehearsals_meet_them(t
         assert np.abs(along.mean(axis=0) / (along.std(axis=0, ddof=1) / np.sqrt(repeats))).max() < 5.0
         assert np.corrcoef(found.mean(axis=0).ravel(), expected.ravel())[0, 1] > 0.95
 
+    # By own reach, the traverser's infosets that were met count in full, once each (DN19 Algorithm 3).
+    lockstep = Lockstep(rows.tree, rows.layout, Robust(k=2), batch=batch, fallback=UNIFORM, seed=1)
+    by_own_reach = SummingRows(lockstep, batch, own_reach=rows.legal_at)
+    for player in range(2):
+        _, visits = by_own_reach.sample(lambda who, asked: strategy_at(asked), (player,), 1)
+        assert list(visits) == [player]
+        met = visits[player]
+        assert len(np.unique(met.code)) == len(met.code) > 100
+        reach = rows.own_reach_at(met.code, strategy_at)
+        np.testing.assert_allclose(met.values, reach[:, None] * strategy_at(met.code), rtol=1e-9, atol=1e-12)
+        assert reach.min() < 0.2
+
 
 def tiny_holdem():
     """Return flop hold'em with 8 cards, one raise a round: small enough to list."""
@@ -283,8 +295,7 @@ def test_sums_by_code_and_matching_by_row():
     ("algorithm", "changes", "words"),
     [
         ("dncfr", {"averaging": "exact"}, "averaging=stochastic"),
-        ("dncfr", {"strategy_kind": "sum"}, "strategy_kind"),
-        ("deep-cfr", {"targets": "aggregated"}, "aggregated"),
+        ("deep-cfr", {"sampling": "outcome"}, "sampling=robust and k=1"),
         ("deep-cfr", {"capacity": 10**12}, "capacity"),
     ],
 )
@@ -293,13 +304,19 @@ def test_what_needs_a_list_is_refused(algorithm, changes, words):
         made(algorithm, "flop_holdem", **changes)
 
 
+def test_means_by_infoset_need_a_list_of_them():
+    recipe = find_recipe("deep-cfr")
+    with pytest.raises(EquipoiseError, match="targets=aggregated needs a list of infosets"):
+        recipe.solver(Setup(game=load_game("flop_holdem")), {"targets": "aggregated"})
+
+
 def test_the_cards_network_is_for_games_that_are_not_listed():
     with pytest.raises(EquipoiseError, match="network=cards"):
         made("deep-cfr", LEDUC, network="cards")
 
 
 def test_the_paper_preset_has_the_papers_sizes():
-    resolved = find_recipe("deep-cfr").resolve({}, "paper", unlisted=True)
+    resolved = find_recipe("deep-cfr").resolve({}, "paper", game="codes")
     named = {"traversals": 10_000, "fresh_steps": 4000, "minibatch": 10_000, "capacity": 40_000_000, "fit": "scratch"}
     assert {name: resolved[name] for name in named} == named
     assert CardsAndBets(width=resolved["width"]) == CardsAndBets(width=64)

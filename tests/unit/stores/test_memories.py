@@ -228,7 +228,7 @@ def fitted_memory(compiled):
             capacity=5_000,
             **options,
         )
-        return infosets, FittedMemory(infosets, player, config, unit=unit, seed=seed, device=torch.device("cpu"))
+        return infosets, FittedMemory(infosets, (player,), config, unit=unit, seed=seed, device=torch.device("cpu"))
 
     return made
 
