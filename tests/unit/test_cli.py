@@ -99,12 +99,14 @@ def test_an_algorithm_is_explained(run):
     for name, recipe in RECIPES.items():
         code, out, _ = run("algorithms", name)
         assert code == 0 and out.startswith(f"{name}: {recipe.about}\npaper: {recipe.paper}, ")
-        assert all(f"\n{parameter} " in out for parameter in recipe.parameters)
+        assert all(f"\n{knob.name} " in out for knob in recipe.knobs)
+        assert all(knob.meaning.split()[0] in out for knob in recipe.knobs)
         assert all(f"--preset {preset}: " in out for preset in recipe.presets)
     _, out, _ = run("algorithms", "deep-cfr")
-    assert "Deep Counterfactual Regret Minimization (ICML 2019)" in out and "scratch or hybrid or fine_tune" in out
+    assert "Deep Counterfactual Regret Minimization (ICML 2019)" in out and "fine_tune" in out
     assert "max" in run("algorithms", "dncfr")[1]
     (told,) = last_json(run("algorithms", "deep-cfr", "--json")[1])["algorithms"]
+    assert told["values"]["fit"] == "scratch, hybrid or fine_tune" and told["only_with"]["k"] == "sampling=robust"
     assert told["algorithm"] == "deep-cfr" and told["presets"]["paper"]["rate"] == 1e-3
     code, _, err = run("algorithms", "deepcfr")
     assert code == 2 and "did you mean 'deep-cfr'?" in err
