@@ -228,7 +228,7 @@ def test_games_with_later_rounds_are_solved_but_not_measured(text, tmp_path, mon
     assert np.isnan(solution.exploitability) and "exploitability" not in solution.summary()
     assert solution.history[-1]["nodes_touched"] > 300 and any(hasattr(note, "share") for note in prepared)
     assert sum(load_policy(tmp_path / "run").action_probabilities("2c3c|").values()) == pytest.approx(1.0)
-    with pytest.raises(EquipoiseError, match="in place of until"):
+    with pytest.raises(EquipoiseError, match="instead of until"):
         solve(game, "es-mccfr", until=0.1, **settings)
     with pytest.raises(EquipoiseError, match="ehs2:10"):
         solve(game, "es-mccfr", iterations=10)

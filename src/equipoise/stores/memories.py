@@ -42,8 +42,8 @@ from equipoise.trees.treeplex import Float, Int64, UInt64
 Kept = Literal["reservoir", "window", "aggregated"]
 
 NO_WARM_START = (
-    "Deep CFR cannot start from another run: its networks are refitted from samples, and a run keeps none of its "
-    "beginning; start dncfr, rs-mccfr+-rsn or rs-mccfr+-asn from it"
+    "Deep CFR cannot be initialised from another run: its networks are refitted from samples, which no run keeps; use "
+    "dncfr, rs-mccfr+-rsn or rs-mccfr+-asn"
 )
 ROW, ITERATION, FIRST_VALUE = 0, 1, 2  # of a sample
 NOWHERE = -1  # the next sample of a fit that has drawn none yet

@@ -119,14 +119,14 @@ def test_a_run_of_another_game_is_refused(source, tmp_path):
 @pytest.mark.parametrize("algorithm", ["deep-cfr", "sd-cfr"])
 def test_deep_cfr_cannot_start_from_another_run(source, tmp_path, algorithm):
     message = refused(tmp_path, "kuhn_poker", algorithm, init_from=source.directory)
-    assert "cannot start from another run" in message
+    assert "cannot be initialised from another run" in message
     assert "dncfr" in message
 
 
 @pytest.mark.parametrize("algorithm", ["cfr+", "es-mccfr"])
 def test_tabular_recipes_cannot_start_from_another_run(source, tmp_path, algorithm):
     message = refused(tmp_path, "kuhn_poker", algorithm, init_from=source.directory)
-    assert f"{algorithm} cannot start from another run" in message
+    assert f"{algorithm} cannot be initialised from another run" in message
 
 
 @pytest.mark.parametrize(
