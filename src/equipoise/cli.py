@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
-from equipoise.errors import EquipoiseError, InvalidParameter, NotFound, NotSupported, nearest, require_whole
+from equipoise.errors import (
+    EquipoiseError,
+    EquipoiseWarning,
+    InvalidParameter,
+    NotFound,
+    NotSupported,
+    nearest,
+    require_whole,
+)
 from equipoise.files import is_standard_output
 from equipoise.usage import NUMBER, WHOLE, in_words
 
@@ -30,6 +39,9 @@ Run = Annotated[Path, Parameter(help="A run directory, as written by `equipoise 
 Settings = Annotated[
     list[str] | None,
     Parameter(name="--set", negative="", help="Set a parameter of the algorithm: name=value. Repeat for more."),
+]
+Device = Annotated[
+    str, Parameter(help="Where networks are: cpu, cuda, cuda:1, mps; auto is an accelerator if there is one, else cpu.")
 ]
 Threads = Annotated[int, Parameter(help="Threads to use where they help; the result does not depend on it."), WHOLE]
 
@@ -118,7 +130,7 @@ def solve(
         str | None, Parameter(help="A named set of parameters, such as paper; see `equipoise algorithms NAME`.")
     ] = None,
     init_from: Annotated[Path | None, Parameter(help="Initialise the networks from this run of the same game.")] = None,
-    device: Annotated[str, Parameter(help="Where networks are trained: cpu or cuda.")] = "cpu",
+    device: Device = "auto",
     tensorboard: Annotated[
         bool, Parameter(negative="", help="Also log evaluations for TensorBoard, in the run directory.")
     ] = False,
@@ -196,6 +208,7 @@ def resume(
     restart: Annotated[
         bool, Parameter(negative="", help="Start again from the beginning if no checkpoint can be used.")
     ] = False,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Continue a run that was interrupted, or take a finished one further."""
@@ -212,6 +225,7 @@ def resume(
             core_seconds=core_seconds,
             threads=threads,
             restart=restart,
+            device=device,
             on_progress=on_progress,
             on_complaint=_warn,
         )
@@ -224,6 +238,7 @@ def evaluate(
     /,
     *,
     threads: Threads = 1,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Compute the exact value, nash_conv and exploitability of a policy."""
@@ -234,7 +249,7 @@ def evaluate(
     from equipoise.solving import load_policy, named
     from equipoise.views.progress import show_counts
 
-    policy = load_policy(run)
+    policy = load_policy(run, device=device)
     started = time.perf_counter()
     with show_counts(f"evaluating {run}", hands=0) as watched:
         found = evaluate_policy(policy.game, policy, threads=threads, on_boards=watched.boards)
@@ -275,6 +290,7 @@ def match(
         Path | None, Parameter(help="Write the hands to this file, one line each; poker in ACPC format.")
     ] = None,
     phh: Annotated[Path | None, Parameter(help="Hold'em: write the hands to this file in PHH format.")] = None,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Let two policies play each other: A's mean payoff per hand, with its 95% interval.
@@ -287,7 +303,7 @@ def match(
     from equipoise.views.progress import show_counts
     from equipoise.views.tables import print_exact_match, print_match
 
-    players = _entrant(a), _entrant(b)
+    players = _entrants(a, b, device)
     if exact:
         if log is not None or phh is not None:
             raise NotSupported("--exact plays no hands, so there are none to write; leave out --log and --phh")
@@ -319,7 +335,17 @@ def match(
         return print_match(result, unit=played.chip_unit(), big_blind=big_blind_of(played))
 
 
-def _entrant(text: str) -> Any:
+def _entrants(a: str, b: str, device: str) -> tuple[Any, Any]:
+    """Return the two players of a match; those with networks have them on the device."""
+    from equipoise.solving import has_networks
+
+    placed = {text: device if has_networks(text) else "auto" for text in (a, b)}
+    if device not in ("auto", "cpu", *placed.values()):
+        raise EquipoiseError(f"neither {a} nor {b} has networks to put on a device: leave out --device {device}")
+    return _entrant(a, placed[a]), _entrant(b, placed[b])
+
+
+def _entrant(text: str, device: str) -> Any:
     """Return the player that a text names: a baseline, or the policy of a run directory or policy file."""
     from equipoise.evaluation.players import BASELINES, player_of
     from equipoise.solving import load_policy
@@ -330,7 +356,7 @@ def _entrant(text: str) -> Any:
         raise NotFound(
             f"'{text}' is not a run, a policy file or one of {', '.join(BASELINES)}{nearest(text, BASELINES)}"
         )
-    return player_of(text, load_policy(text))
+    return player_of(text, load_policy(text, device=device))
 
 
 @app.command
@@ -351,13 +377,14 @@ def show(
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Hold'em: draw the grid to this .png, .svg or .pdf file.")
     ] = None,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Print a strategy: the probability of each action at each infoset; hold'em as grids of starting hands."""
     from equipoise.policies.holdem_policy import HoldemPolicy
     from equipoise.solving import load_policy
 
-    policy = load_policy(run)
+    policy = load_policy(run, device=device)
     if isinstance(policy, HoldemPolicy):
         if player is not None or limit is not None:
             raise NotSupported(
@@ -487,6 +514,7 @@ def export(
         str | None,
         Parameter(help="Hold'em: export play on this board, such as 2c7d9s; by default play before the flop."),
     ] = None,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Write a policy as JSON, CSV or a pickled OpenSpiel TabularPolicy, or its game as a Gambit .efg file."""
@@ -495,7 +523,7 @@ def export(
     from equipoise.policies.holdem_policy import HoldemPolicy
     from equipoise.solving import load_policy
 
-    policy = load_policy(run)
+    policy = load_policy(run, device=device)
     if isinstance(policy, HoldemPolicy):
         if to not in ("csv", "json"):
             raise NotSupported(f"{policy.game} is too large for {to}; export part of it as csv or json")
@@ -648,11 +676,29 @@ def _read_hyphens(arguments: list[str]) -> list[str]:
     return ["/dev/fd/1" if (a, b in _OUTPUTS) == ("-", True) else a for a, b in zip(arguments, before, strict=False)]
 
 
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Print our own warnings as everything else that we say; those of libraries stay as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", EquipoiseWarning)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+            if issubclass(category, EquipoiseWarning):
+                _warn(str(message))
+            else:
+                others(message, category, *more)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
 def main() -> None:
     """Run the command line; mistakes end with one line on standard error (and as JSON on request) and exit code 2."""
     try:
         try:
-            app(_read_hyphens(sys.argv[1:]), exit_on_error=False, print_error=False)
+            with _warnings_in_a_line():
+                app(_read_hyphens(sys.argv[1:]), exit_on_error=False, print_error=False)
         except CycloptsError as error:
             _fail(in_words(error), 2)
         except EquipoiseError as error:

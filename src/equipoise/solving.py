@@ -128,7 +128,7 @@ def solve(
     parameters: Mapping[str, object] | None = None,
     preset: str | None = None,
     init_from: str | Path | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     tensorboard: bool = False,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float | None = None,
@@ -149,7 +149,8 @@ def solve(
     (NFSP: 1000 and 2), which are read at 90 million infosets. Larger hold'em games are not evaluated: value, nash_conv
     and exploitability of their solutions are NaN.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
-    neural, whose sums the networks take over before they go on; ``device`` is where networks are; ``tensorboard``
+    neural, whose sums the networks take over before they go on; ``device`` is where networks are
+    (``auto``: on an accelerator if there is one, else on the CPU); ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
     """
     if isinstance(game, str):
@@ -182,7 +183,7 @@ def solve(
         "engine": engine,
         "seed": seed,
         "threads": threads,
-        "device": device,
+        "device": recipe.place(device),
         "tensorboard": tensorboard,
         "stop": limits,
         "checkpoint_seconds": checkpoint_seconds,
@@ -274,10 +275,10 @@ def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) 
     solver.start_from(regret_sum, average, iteration)
 
 
-def _restored(directory: RunDirectory) -> tuple[Solver, int]:
-    """Return a run's solver as it was at the last good checkpoint."""
+def _restored(directory: RunDirectory, device: str = "auto") -> tuple[Solver, int]:
+    """Return a run's solver as it was at the last good checkpoint, its networks on a device."""
     checkpoint = _last_checkpoint(directory)
-    solver = _make_solver(load_game(directory.config["game"]), settings_of(directory))
+    solver = _make_solver(load_game(directory.config["game"]), {**settings_of(directory), "device": device})
     _restore(solver, directory, checkpoint)
     return solver, checkpoint.iteration
 
@@ -301,8 +302,9 @@ def _require_layout(directory: RunDirectory, layout: str) -> None:
     """Refuse a run whose numbers belong to other infosets than they would here."""
     if "layout" in directory.config and directory.config["layout"]["hash"] != layout:
         raise NotSupported(
-            f"{directory.path} has its tables in another order than this equipoise would read them in: go on with the "
-            f"version it was made with (equipoise {directory.config['versions'].get('equipoise')}), or solve it again"
+            f"{directory.path} has its tables in another order, or for other buckets, than they would have here: go on "
+            "on the machine and with the version it was made with "
+            f"(equipoise {directory.config['versions'].get('equipoise')}), or solve it again"
         )
 
 
@@ -328,6 +330,7 @@ def resume(
     seconds: float | None = None,
     core_seconds: float | None = None,
     threads: int | None = None,
+    device: str = "auto",
     restart: bool = False,
     on_progress: OnProgress = _silent,
     on_complaint: Callable[[str], None] = lambda sentence: None,
@@ -335,11 +338,13 @@ def resume(
     """Go on with a run from its last good checkpoint, to the limits it had or to new ones.
 
     Without a good checkpoint that is refused, unless ``restart`` allows to start again from the beginning; the log and
-    the results of the first try are then kept under other names.
+    the results of the first try are then kept under other names. Networks are on ``device`` from here on, wherever
+    they were before.
     """
     with RunDirectory.open_to_write(path) as directory:
         config = settings_of(directory)
         game = load_game(config["game"])
+        config["device"] = find_recipe(config["algorithm"]).place(device)
         if directory.newest_checkpoint() == 0 and not restart:
             raise _nothing_to_resume(directory, [])
         until = _until(game, until, until_mbb)
@@ -409,7 +414,7 @@ def _make_solver(
         engine=config["engine"],
         seed=config["seed"],
         threads=set_threads(config["threads"]),
-        device=config.get("device", "cpu"),
+        device=config["device"],
         order=config.get("layout", {}).get("order", "auto"),
         on_preparation=lambda what, share: on_progress(Preparation(what=what, share=share)),
         on_complaint=on_complaint,
@@ -513,11 +518,22 @@ def _policy_of(solver: Solver, origin: Mapping[str, Any]) -> Policy | HoldemPoli
     return policy_from_strategies(form, strategy, origin, solver.reached())
 
 
-def load_policy(path: str | Path) -> Policy | HoldemPolicy:
-    """Return the policy in a file, of a finished run, or of an unfinished run's last checkpoint."""
+def has_networks(path: str | Path) -> bool:
+    """Return whether a path is a run whose strategy is in networks, which are on a device."""
+    return Path(path).is_dir() and find_recipe(RunDirectory.open(path).config["algorithm"]).networks
+
+
+def load_policy(path: str | Path, *, device: str = "auto") -> Policy | HoldemPolicy:
+    """Return the policy in a file, of a finished run, or of an unfinished run's last checkpoint.
+
+    Networks are opened on ``device``, wherever they were trained.
+    """
     if not Path(path).is_dir():
+        if device not in ("auto", "cpu"):
+            raise NotSupported(f"{path} has no networks to put on a device: leave out --device {device}")
         return read_policy(path)
     directory = RunDirectory.open(path)
+    device = find_recipe(directory.config["algorithm"]).place(device)
     if directory.policy_path.exists():
         policy = read_policy(directory.policy_path)
         if not _has_gone_on(directory, policy):
@@ -529,7 +545,7 @@ def load_policy(path: str | Path) -> Policy | HoldemPolicy:
     full_width = not unlisted and "buckets" not in config["parameters"]
     if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)
-    solver, origin["iterations"] = _restored(directory)
+    solver, origin["iterations"] = _restored(directory, device)
     return _policy_of(solver, origin)
 
 

@@ -199,5 +199,7 @@ class TrainedNetwork:
                 parameter.copy_(torch.from_numpy(state[name]))
                 if f"{name}.step" in state:
                     keys = ("step", "exp_avg", "exp_avg_sq")
-                    memory = {key: torch.from_numpy(state[f"{name}.{key}"].copy()).to(self.device) for key in keys}
+                    memory = {key: torch.from_numpy(state[f"{name}.{key}"].copy()) for key in keys}
+                    for key in keys[1:]:  # the number of steps stays on the CPU: Adam demands it
+                        memory[key] = memory[key].to(self.device)
                     self._optimiser.state[parameter] = memory

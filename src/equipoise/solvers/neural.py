@@ -11,6 +11,7 @@ from equipoise.games import TERMINAL
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import require
+from equipoise.networks.devices import find_device
 from equipoise.networks.fitting import Fitting, Loss, Plateau
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.infosets import infosets_of
@@ -73,7 +74,7 @@ class Unlisted:
         require_codes(setup.game)
         self.tree = betting_tree(setup.game)
         self.rows = poker_rows(self.tree, cards)
-        self.device = _device(setup.device)
+        self.device = find_device(setup.device)
         torch.set_num_threads(1)  # parts of a batch are shared out over threads, each with networks of its own pace
 
     def lockstep(self, setup: Setup, scheme: External | Robust, *, batch: int, fallback: int) -> Lockstep:
@@ -98,20 +99,8 @@ class Prepared:
             raise EquipoiseError(f"{setup.game.name} is too large to list its infosets, which neural solvers here need")
         self.tables = TableMap(form)
         self.infosets = infosets_of(form, cards)
-        self.device = _device(setup.device)
+        self.device = find_device(setup.device)
         torch.set_num_threads(1)  # these networks are too small to share out
-
-
-def _device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise EquipoiseError(
-            f"device '{name}' cannot be used ({reason}); give cpu, or cuda where there is one"
-        ) from None
-    return device
 
 
 def architecture_of(network: Network, width: int) -> Architecture:

@@ -97,6 +97,18 @@ class Recipe:
     unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # in games too large to list
     unlisted_evaluation: int = 10  # the first iteration that is evaluated there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
+    networks: bool = False
+
+    def place(self, device: str) -> str:
+        """Return the device that networks will be on, by its name; refuse one that there is nothing to do for."""
+        if self.networks:
+            _require_torch()
+            from equipoise.networks.devices import find_device
+
+            return str(find_device(device))
+        if device not in ("auto", "cpu"):
+            raise NotSupported(f"{self.name} has no networks to put on a device: leave out --device {device}")
+        return "cpu"
 
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
@@ -307,16 +319,18 @@ def _fictitious_play(setup: Setup, chosen: Nothing) -> Solver:
     return FictitiousPlay(form, threads=threads_that_pay(form, setup.threads))
 
 
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingPackage("this algorithm needs PyTorch; install it by: pip install 'equipoise[neural]'") from None
+
+
 def _neural(maker: str) -> Callable[[Setup, Any], Solver]:
     """Return how to make a neural solver; PyTorch is loaded when one is made, and not before."""
 
     def make(setup: Setup, chosen: Any) -> Solver:
-        try:
-            import torch  # noqa: F401
-        except ImportError:
-            raise MissingPackage(
-                "this algorithm needs PyTorch; install it by: pip install 'equipoise[neural]'"
-            ) from None
+        _require_torch()
         module = importlib.import_module(
             "equipoise.solvers.nfsp" if maker == "make_nfsp" else "equipoise.solvers.neural"
         )
@@ -417,6 +431,7 @@ RECIPES: dict[str, Recipe] = {
             about="Double Neural CFR: regrets and average strategy in two networks, robust sampling",
             paper=LI,
             settings=DoubleNeural,
+            networks=True,
             make_from=_neural("make_double_neural"),
             works_on=_by_codes,
             presets=_AS_PUBLISHED,
@@ -427,6 +442,7 @@ RECIPES: dict[str, Recipe] = {
             about="Double Neural CFR with regrets in a network and the average strategy in a table",
             paper=LI,
             settings=RegretNetwork,
+            networks=True,
             make_from=_neural("make_double_neural"),
             works_on=_by_codes,
         ),
@@ -435,6 +451,7 @@ RECIPES: dict[str, Recipe] = {
             about="Double Neural CFR with the average strategy in a network and regrets in a table",
             paper=LI,
             settings=StrategyNetwork,
+            networks=True,
             make_from=_neural("make_double_neural"),
             works_on=_by_codes,
         ),
@@ -443,6 +460,7 @@ RECIPES: dict[str, Recipe] = {
             about="Deep CFR: networks refitted from reservoirs of samples, and a network of the average policy",
             paper="Brown et al. 2019",
             settings=DeepCFR,
+            networks=True,
             make_from=_neural("make_deep_cfr"),
             works_on=_by_codes,
             presets=_DEEP_AS_PUBLISHED,
@@ -454,6 +472,7 @@ RECIPES: dict[str, Recipe] = {
             about="Single Deep CFR: the average is played from snapshots of the regret networks",
             paper="Steinberger 2019",
             settings=SingleDeepCFR,
+            networks=True,
             make_from=_neural("make_deep_cfr"),
             works_on=_by_codes,
             presets=_DEEP_AS_PUBLISHED,
@@ -464,6 +483,7 @@ RECIPES: dict[str, Recipe] = {
             about="neural fictitious self-play: Q-learning responds to averages, supervised learning averages",
             paper="Heinrich and Silver 2016",
             settings=SelfPlaying,
+            networks=True,
             make_from=_neural("make_nfsp"),
             works_on=_by_codes,
             unlisted_evaluation=1000,

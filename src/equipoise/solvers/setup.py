@@ -20,7 +20,7 @@ class Setup:
     engine: Engine = "auto"
     seed: int = 0
     threads: int = 1
-    device: str = "cpu"  # of networks
+    device: str = "auto"  # of networks
     order: TableOrder = "auto"  # of sampled tables
     on_preparation: Callable[[str, float], None] = lambda what, share: None  # what is being made, and how much is
     on_complaint: Callable[[str], None] = lambda sentence: None

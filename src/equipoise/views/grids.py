@@ -11,7 +11,7 @@ from rich.text import Text
 
 from equipoise.policies.holdem_policy import Line
 from equipoise.policies.policy import NEVER_REACHED
-from equipoise.views.plot import save_picture
+from equipoise.views.plot import load_pyplot, save_picture
 from equipoise.views.tables import print_table
 
 _PASSIVE = ("#8aa4b8", "#5ba66f")  # fold; call or check
@@ -59,10 +59,7 @@ def _colours_of(actions: Sequence[str]) -> list[str]:
 
 def draw_grid(line: Line, path: str | Path) -> None:
     """Draw the grid, each cell filled with the colours of its actions by their shares."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = load_pyplot()
     from matplotlib.patches import Patch, Rectangle
 
     grid, unreached, names = line.grid(), line.unreached(), line.cell_names()

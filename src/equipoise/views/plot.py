@@ -1,10 +1,12 @@
 """Convergence curves: exploitability over iterations or seconds, log-log, one curve a run."""
 
+import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from equipoise.errors import InvalidParameter, NotMeasurable
+from equipoise.errors import EquipoiseWarning, InvalidParameter, NotMeasurable
 from equipoise.files import write_atomically
 
 if TYPE_CHECKING:
@@ -41,13 +43,9 @@ def plot_sweep(
     log: bool = True,
 ) -> None:
     """Draw, for each label, the mean of its curves (one a seed) and the range between them."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import numpy as np
-    from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7.0, 4.2), dpi=150)
+    figure, axes = load_pyplot().subplots(figsize=(7.0, 4.2), dpi=150)
     for number, (label, seeds) in enumerate(curves.items()):
         if any(not curve for curve in seeds):
             raise NotMeasurable(f"{label} has no evaluation to draw yet; let it run longer")
@@ -67,6 +65,33 @@ def plot_sweep(
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     save_picture(figure, path)
+
+
+def load_pyplot() -> Any:
+    """Load Matplotlib to draw without a screen; what it says of a cache that it cannot keep becomes one warning."""
+    said: list[str] = []
+    listener = logging.Handler(logging.WARNING)
+    listener.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger("matplotlib")
+    propagated = log.propagate
+    log.addHandler(listener)
+    log.propagate = False
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    finally:
+        log.removeHandler(listener)
+        log.propagate = propagated
+    if said:
+        warnings.warn(
+            f"Matplotlib cannot keep its cache and starts slowly ({said[0]}): set MPLCONFIGDIR to a folder that can be "
+            "written",
+            EquipoiseWarning,
+            stacklevel=2,
+        )
+    return pyplot
 
 
 def save_picture(figure: "Figure", path: str | Path) -> None:
