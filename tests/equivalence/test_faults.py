@@ -270,10 +270,8 @@ def test_a_run_that_was_trained_elsewhere_is_opened_here(tmp_path):
     (run / "config.json").write_text(json.dumps({**config, "device": "cuda:7"}))
     (run / "policy.npz").unlink()  # else the networks would not be opened
     for command in (("show", "run"), ("evaluate", "run"), ("match", "run", "uniform", "--hands", 10)):
-        for device in ("auto", "cpu"):
-            code, _, err = call(*command, "--device", device, cwd=tmp_path)
-            assert code == 0, err
-        assert call(*command, cwd=tmp_path)[0] == 0
+        code, _, err = call(*command, *(["--device", "cpu"] if command[0] == "show" else []), cwd=tmp_path)
+        assert code == 0, err
     code, _, err = call("export", "run", "--to", "csv", "-o", "out.csv", cwd=tmp_path)
     assert code == 0, err
     code, _, err = call("resume", "run", "--iterations", 3, cwd=tmp_path)
