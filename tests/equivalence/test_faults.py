@@ -107,7 +107,7 @@ def test_a_damaged_result_is_told_and_made_again(run, name, content):
     for command in (("show", run), ("evaluate", run), ("export", run, "--to", "csv", "-o", "out")):
         code, _, err = call(*command, cwd=run.parent)
         if name == "policy.npz":
-            assert_one_line(code, err, "is damaged or not a policy file")
+            assert_one_line(code, err, "policy.npz is not a policy file, or is damaged")
             assert not (run.parent / "out").exists()
         else:
             assert code == 0
