@@ -114,9 +114,18 @@ def solve(
         Parameter(help="Hold'em: stop at this nash_conv (both players' gains added up), in mbb/g."),
         NUMBER,
     ] = None,
-    seconds: Annotated[float | None, Parameter(help="Stop after this many seconds."), NUMBER] = None,
+    seconds: Annotated[
+        float | None,
+        Parameter(
+            help="Stop solving after this many seconds. Compiling kernels and preparing the game come before, the last "
+            "evaluation after."
+        ),
+        NUMBER,
+    ] = None,
     core_seconds: Annotated[
-        float | None, Parameter(help="Stop after this many seconds of processor time, all threads together."), NUMBER
+        float | None,
+        Parameter(help="Stop solving after this many seconds of processor time, all threads together."),
+        NUMBER,
     ] = None,
     seed: Annotated[int, Parameter(help="Seed of the random numbers."), WHOLE] = 0,
     out: Annotated[Path | None, Parameter(help="The run directory; by default runs/GAME-ALGORITHM-seedN.")] = None,
@@ -246,13 +255,21 @@ def evaluate(
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
     from equipoise.games import load_game
+    from equipoise.runs.phases import EVALUATION, Phases
     from equipoise.solving import load_policy, named
-    from equipoise.views.progress import show_counts
+    from equipoise.views.progress import show_progress
 
-    policy = load_policy(run, device=device)
     started = time.perf_counter()
-    with show_counts(f"evaluating {run}", hands=0) as watched:
-        found = evaluate_policy(policy.game, policy, threads=threads, on_boards=watched.boards)
+    with show_progress(f"evaluating {run}") as on_progress:
+        policy = load_policy(run, device=device, on_progress=on_progress)
+        phases = Phases(on_progress)
+        with phases.noticing_compilation(), phases.doing(EVALUATION):
+            found = evaluate_policy(
+                policy.game,
+                policy,
+                threads=threads,
+                on_boards=lambda done, boards: phases.report("exact evaluation", done / boards),
+            )
     numbers = {
         "game": policy.game,
         **{name: policy.origin.get(name) for name in ("algorithm", "iterations", "seed")},
@@ -348,7 +365,6 @@ def _entrants(a: str, b: str, device: str) -> tuple[Any, Any]:
 def _entrant(text: str, device: str) -> Any:
     """Return the player that a text names: a baseline, or the policy of a run directory or policy file."""
     from equipoise.evaluation.players import BASELINES, player_of
-    from equipoise.solving import load_policy
 
     if text in BASELINES:
         return BASELINES[text]
@@ -356,7 +372,16 @@ def _entrant(text: str, device: str) -> Any:
         raise NotFound(
             f"'{text}' is not a run, a policy file or one of {', '.join(BASELINES)}{nearest(text, BASELINES)}"
         )
-    return player_of(text, load_policy(text, device=device))
+    return player_of(text, _opened(text, device))
+
+
+def _opened(path: str | Path, device: str) -> Any:
+    """Return the policy of a run or file, and show what that takes: Deep CFR may have to fit its networks."""
+    from equipoise.solving import load_policy
+    from equipoise.views.progress import show_progress
+
+    with show_progress(f"opening {path}") as on_progress:
+        return load_policy(path, device=device, on_progress=on_progress)
 
 
 @app.command
@@ -382,9 +407,8 @@ def show(
 ) -> None:
     """Print a strategy: the probability of each action at each infoset; hold'em as grids of starting hands."""
     from equipoise.policies.holdem_policy import HoldemPolicy
-    from equipoise.solving import load_policy
 
-    policy = load_policy(run, device=device)
+    policy = _opened(run, device)
     if isinstance(policy, HoldemPolicy):
         if player is not None or limit is not None:
             raise NotSupported(
@@ -521,9 +545,8 @@ def export(
     from equipoise.games import load_game
     from equipoise.policies.export import write_csv, write_json, write_open_spiel
     from equipoise.policies.holdem_policy import HoldemPolicy
-    from equipoise.solving import load_policy
 
-    policy = load_policy(run, device=device)
+    policy = _opened(run, device)
     if isinstance(policy, HoldemPolicy):
         if to not in ("csv", "json"):
             raise NotSupported(f"{policy.game} is too large for {to}; export part of it as csv or json")
@@ -622,15 +645,31 @@ def _new_folder(game: str, algorithm: str, seed: int) -> AbstractContextManager[
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
     """End an interrupted run with the command that goes on with it."""
+    from equipoise.runs import interrupts
     from equipoise.runs.drive import Interrupted
 
+    def saved() -> str:
+        if any((folder / "checkpoints").glob("*.npz")):
+            return f"continue with: equipoise resume {folder}"
+        return "nothing is saved yet"
+
+    def end_at_once() -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write("\x1b[?25h\n")  # the cursor, which a live bar hides
+        _warn(f"stopped; {saved()}")
+        os._exit(130)
+
+    interrupts.on_overdue.append(end_at_once)
     try:
         yield
     except Interrupted as error:
-        _fail(
-            f"stopped after iteration {error.iteration:,}, which is saved; continue with: equipoise resume {folder}",
-            130,
-        )
+        if error.iteration == 0:
+            _fail(f"stopped; {saved()}", 130)
+        _fail(f"stopped after iteration {error.iteration:,}, which is saved; {saved()}", 130)
+    except KeyboardInterrupt:
+        _fail(f"stopped; {saved()}", 130)
+    finally:
+        interrupts.on_overdue.remove(end_at_once)
 
 
 def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:
@@ -640,6 +679,8 @@ def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:
     from equipoise.views.tables import print_numbers
 
     print_numbers(summary, unit=load_game(summary["game"]).chip_unit())
+    if "not_evaluated" in summary:
+        print(f"{'':<15}play matches instead: equipoise match {folder} always-call")
     return print(f"{'run':<15}{folder}")
 
 

@@ -41,7 +41,8 @@ _ENDING = ".kernel"
 _DAY = 86_400.0
 _FORGOTTEN_AFTER = 60 * _DAY  # kernels that nobody used for so long are of older versions
 
-on_compile: list[Callable[[str], None]] = []  # called with a kernel's name before it is compiled
+on_compile: list[Callable[[str], None]] = []  # called with a kernel's name before it is compiled,
+on_compiled: list[Callable[[str], None]] = []  # and after; kernels that it calls are compiled in between
 
 
 class KernelCache(_Cache):
@@ -84,6 +85,11 @@ class KernelCache(_Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel."""
+        self._keep(sig, data)
+        for listener in on_compiled:
+            listener(self._function.__qualname__)
+
+    def _keep(self, sig: Any, data: Any) -> None:
         file = self._file(sig, data.codegen)
         if file is None or data.library.has_dynamic_globals or any(not part.can_cache for part in data.lifted):
             return

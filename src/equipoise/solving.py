@@ -6,7 +6,8 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 
 import datetime
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +34,9 @@ from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
 from equipoise.policies.policy import Policy, policy_from_strategies, read_policy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
-from equipoise.runs.drive import Preparation, Progress, Record, Stop, drive
+from equipoise.runs.drive import Interrupted, Record, Stop, drive
+from equipoise.runs.interrupts import interrupts
+from equipoise.runs.phases import FITTING, KINDS, PREPARING, WRITING, OnProgress, Phase, Phases, unseen
 from equipoise.runs.settings import settings_of
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
@@ -47,16 +50,11 @@ from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.work import Stopped
 
 DEFAULT_ITERATIONS = 1000
 DISK_WORTH_SAYING = 100 << 20
 MEASURED = ("value", "nash_conv", "exploitability")
-
-OnProgress = Callable[[Progress | Preparation], None]
-
-
-def _silent(progress: Progress | Preparation) -> None:
-    """Show nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -69,7 +67,7 @@ class Solution:
     game: str
     algorithm: str
     iterations: int
-    seconds: float
+    spent: dict[str, float]  # seconds by kind of work, of all processes that worked on the run
     seed: int
     value: float
     nash_conv: float
@@ -79,6 +77,11 @@ class Solution:
     threads: int
     solver: Solver
     directory: Path | None
+
+    @property
+    def seconds(self) -> float:
+        """Return the time that everything took: preparing, compiling, solving, fitting, evaluating and writing."""
+        return sum(self.spent.values())
 
     def __repr__(self) -> str:
         measured = ""
@@ -91,7 +94,8 @@ class Solution:
     @cached_property
     def policy(self) -> Policy | HoldemPolicy:
         """Return the average strategy as a policy."""
-        return _policy_of(self.solver, {name: number for name, number in self.summary().items() if name != "game"})
+        origin = {name: number for name, number in self.summary().items() if name != "game"}
+        return _policy_of(self.solver, origin, Phases())
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
@@ -107,8 +111,10 @@ class Solution:
             "threads",
         )
         numbers = {name: getattr(self, name) for name in names}
+        numbers |= {f"{kind}_seconds": self.spent[kind] for kind in KINDS}
         if math.isnan(self.exploitability):
-            return {name: number for name, number in numbers.items() if name not in MEASURED}
+            why = {"not_evaluated": self.solver.form.why} if isinstance(self.solver.form, UnmeasuredForm) else {}
+            return {name: number for name, number in numbers.items() if name not in MEASURED} | why
         return numbers if self.nash_conv_mbb is None else {**numbers, "nash_conv_mbb": self.nash_conv_mbb}
 
 
@@ -133,7 +139,7 @@ def solve(
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float | None = None,
     first_evaluation: int | None = None,
-    on_progress: OnProgress = _silent,
+    on_progress: OnProgress = unseen,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
     """Find a (near-)unexploitable strategy.
@@ -189,33 +195,49 @@ def solve(
         "checkpoint_seconds": checkpoint_seconds,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
     }
-    solver = _make_solver(game, config, on_progress, on_complaint)
-    config |= {"versions": provenance.versions(), "machine": provenance.machine()}
-    if out is not None and (commit := provenance.commit()) is not None:
-        config["commit"] = commit
-    _require_measurable(solver.form, stop)
-    growth, first = (2.0, recipe.unlisted_evaluation) if unlisted else _evaluations(solver, recipe.evaluation_growth)
-    config["evaluation_growth"] = evaluation_growth or growth
-    config["first_evaluation"] = first_evaluation or first
-    if init_from is not None:
-        _start_from(solver, game, algorithm, init_from)
-    if tensorboard and out is None:
-        raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
-    if out is None:
-        return _run(solver, config, stop, None, on_progress, on_complaint)
-    config["layout"] = {"order": _order(solver), "hash": solver.layout}
-    _require_disk(solver, out, on_progress)
-    with RunDirectory.create(out, config) as directory:
-        if solver.iteration > 0:  # from here on the run it started from is not needed
-            directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-        return _run(solver, config, stop, directory, on_progress, on_complaint)
+    with _watched(on_progress) as phases:
+        with phases.doing(PREPARING):
+            solver = _make_solver(game, config, phases, on_complaint)
+            config |= {"versions": provenance.versions(), "machine": provenance.machine()}
+            if out is not None and (commit := provenance.commit()) is not None:
+                config["commit"] = commit
+            _require_measurable(solver.form, stop)
+            growth, first = _evaluations(solver, recipe.evaluation_growth)
+            if unlisted:
+                growth, first = 2.0, recipe.unlisted_evaluation
+            config["evaluation_growth"] = evaluation_growth or growth
+            config["first_evaluation"] = first_evaluation or first
+            if init_from is not None:
+                _start_from(solver, game, algorithm, init_from, phases)
+            if tensorboard and out is None:
+                raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
+        if out is None:
+            return _run(solver, config, stop, None, phases, on_complaint)
+        config["layout"] = {"order": _order(solver), "hash": solver.layout}
+        _require_disk(solver, out, phases)
+        with RunDirectory.create(out, config) as directory:
+            if solver.iteration > 0:  # from here on the run it started from is not needed
+                directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
+            return _run(solver, config, stop, directory, phases, on_complaint)
 
 
-def _require_disk(solver: Solver, folder: str | Path, on_progress: OnProgress) -> None:
+@contextmanager
+def _watched(on_progress: OnProgress) -> Iterator[Phases]:
+    """Count and announce what a run does, and answer Ctrl-C in all of it."""
+    with interrupts() as asked_to_stop:
+        phases = Phases(on_progress, asked_to_stop)
+        with phases.noticing_compilation():
+            try:
+                yield phases
+            except Stopped:  # while it was being prepared
+                raise Interrupted(0) from None
+
+
+def _require_disk(solver: Solver, folder: str | Path, phases: Phases) -> None:
     """Say how much disk space a run's checkpoints take where it is much, and refuse what does not fit."""
     needed = require_disk(folder, largest_bytes(solver.state()))
     if needed >= DISK_WORTH_SAYING:
-        on_progress(Preparation(what=f"{readable_bytes(needed)} of disk for checkpoints", share=1.0))
+        phases.on_progress(Phase(what=f"{readable_bytes(needed)} of disk for checkpoints"))
 
 
 def default_algorithm(game: Game) -> str:
@@ -246,14 +268,10 @@ def _evaluations(solver: Solver, growth: float) -> tuple[float, int]:
 
 def _require_measurable(form: Form, stop: Stop) -> None:
     if stop.until is not None and isinstance(form, UnmeasuredForm):
-        raise NotMeasurable(f"{_unmeasurable(form)}; give iterations or seconds instead of until")
+        raise NotMeasurable(f"{form.why}; give iterations or seconds instead of until")
 
 
-def _unmeasurable(form: UnmeasuredForm) -> str:
-    return f"{form.game.name} is too large for an exact best response"
-
-
-def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) -> None:
+def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path, phases: Phases) -> None:
     """Let a solver take over what another run has found."""
     if isinstance(solver.form, BoardForm | UnmeasuredForm):
         raise NotSupported(f"--init-from needs a game whose infosets can be listed, and {game.name} has too many")
@@ -264,21 +282,23 @@ def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path) 
     directory = RunDirectory.open(source)
     if directory.config["game"] != game.name:
         raise NotSupported(f"{source} is a run of {directory.config['game']}, not of {game.name}")
-    found, iteration = _restored(directory)
+    found, iteration = _restored(directory, phases)
     if not hasattr(found, "sums") or not isinstance(found.form, SequenceForm):
         raise NotSupported(
             f"{source} is a run of {directory.config['algorithm']}, from which nothing can be initialised"
         )
     if found.form.engine != solver.form.engine:  # type: ignore[union-attr]
         raise NotSupported(f"{source} was solved with --engine {found.form.engine}; give the same engine here")
+    found.conclude(phases.report)
     regret_sum, average = found.sums()
     solver.start_from(regret_sum, average, iteration)
 
 
-def _restored(directory: RunDirectory, device: str = "auto") -> tuple[Solver, int]:
+def _restored(directory: RunDirectory, phases: Phases, device: str = "auto") -> tuple[Solver, int]:
     """Return a run's solver as it was at the last good checkpoint, its networks on a device."""
     checkpoint = _last_checkpoint(directory)
-    solver = _make_solver(load_game(directory.config["game"]), {**settings_of(directory), "device": device})
+    config = {**settings_of(directory), "device": device}
+    solver = _make_solver(load_game(config["game"]), config, phases)
     _restore(solver, directory, checkpoint)
     return solver, checkpoint.iteration
 
@@ -332,7 +352,7 @@ def resume(
     threads: int | None = None,
     device: str = "auto",
     restart: bool = False,
-    on_progress: OnProgress = _silent,
+    on_progress: OnProgress = unseen,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
     """Go on with a run from its last good checkpoint, to the limits it had or to new ones.
@@ -353,33 +373,57 @@ def resume(
             config["stop"] = limits
         if threads is not None:
             config["threads"] = threads
-        solver = _make_solver(game, config, on_progress, on_complaint)
-        for name, now in provenance.versions().items():
-            if (made_with := config["versions"].get(name, now)) != now:
-                on_complaint(
-                    f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
-                )
-        stop = Stop(**config["stop"])
-        _require_measurable(solver.form, stop)
-        _require_disk(solver, path, on_progress)
-        checkpoint, complaints = directory.load_checkpoint()
-        if checkpoint is None and not restart:
-            raise _nothing_to_resume(directory, complaints)
-        for complaint in complaints:
-            on_complaint(complaint)
-        times = (0.0, 0.0)
-        if checkpoint is not None:
-            _restore(solver, directory, checkpoint)
-            times = checkpoint.seconds, checkpoint.core_seconds
-            del checkpoint  # may be as large as the solver itself
-        else:
-            _keep_first_try(directory, on_complaint)
-            if config.get("init_from") is not None:
-                _start_from(solver, game, config["algorithm"], config["init_from"])
-        history, complaints = directory.cut_log(solver.iteration)
-        for complaint in complaints:
-            on_complaint(complaint)
-        return _run(solver, config, stop, directory, on_progress, on_complaint, history, times)
+        with _watched(on_progress) as phases:
+            with phases.doing(PREPARING):
+                solver = _make_solver(game, config, phases, on_complaint)
+                _compare_versions(config, on_complaint)
+                stop = Stop(**config["stop"])
+                _require_measurable(solver.form, stop)
+                _require_disk(solver, path, phases)
+                history, times = _resumed(solver, game, config, directory, phases, on_complaint, restart=restart)
+            return _run(solver, config, stop, directory, phases, on_complaint, history, times)
+
+
+def _compare_versions(config: Mapping[str, Any], on_complaint: Callable[[str], None]) -> None:
+    for name, now in provenance.versions().items():
+        if (made_with := config["versions"].get(name, now)) != now:
+            on_complaint(
+                f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
+            )
+
+
+def _resumed(
+    solver: Solver,
+    game: Game,
+    config: Mapping[str, Any],
+    directory: RunDirectory,
+    phases: Phases,
+    on_complaint: Callable[[str], None],
+    *,
+    restart: bool,
+) -> tuple[list[Record], tuple[float, float]]:
+    """Bring a solver to a run's last good checkpoint; return the history up to there, and the times on its clocks."""
+    checkpoint, complaints = directory.load_checkpoint()
+    if checkpoint is None and not restart:
+        raise _nothing_to_resume(directory, complaints)
+    for complaint in complaints:
+        on_complaint(complaint)
+    times, spent = (0.0, 0.0), dict[str, float]()
+    if checkpoint is not None:
+        _restore(solver, directory, checkpoint)
+        times, spent = (checkpoint.seconds, checkpoint.core_seconds), dict(checkpoint.spent)
+        del checkpoint  # may be as large as the solver itself
+    else:
+        _keep_first_try(directory, on_complaint)
+        if config.get("init_from") is not None:
+            _start_from(solver, game, config["algorithm"], config["init_from"], phases)
+    history, complaints = directory.cut_log(solver.iteration)
+    for complaint in complaints:
+        on_complaint(complaint)
+    # What the last evaluation took is known to the log only: the checkpoint was written before it.
+    last = history[-1] if history and history[-1]["iteration"] == solver.iteration else {}
+    phases.go_on_from({kind: max(spent.get(kind, 0.0), last.get(f"{kind}_seconds", 0.0)) for kind in KINDS})
+    return history, times
 
 
 def _nothing_to_resume(directory: RunDirectory, complaints: list[str]) -> EquipoiseError:
@@ -406,7 +450,7 @@ def _keep_first_try(directory: RunDirectory, on_complaint: Callable[[str], None]
 def _make_solver(
     game: Game,
     config: Mapping[str, Any],
-    on_progress: OnProgress = _silent,
+    phases: Phases,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solver:
     setup = Setup(
@@ -416,7 +460,7 @@ def _make_solver(
         threads=set_threads(config["threads"]),
         device=config["device"],
         order=config.get("layout", {}).get("order", "auto"),
-        on_preparation=lambda what, share: on_progress(Preparation(what=what, share=share)),
+        report=phases.report,
         on_complaint=on_complaint,
     )
     recipe = find_recipe(config["algorithm"])
@@ -428,7 +472,7 @@ def _run(
     config: Mapping[str, Any],
     stop: Stop,
     directory: RunDirectory | None,
-    on_progress: OnProgress,
+    phases: Phases,
     on_complaint: Callable[[str], None],
     history: list[Record] | None = None,
     times: tuple[float, float] = (0.0, 0.0),
@@ -442,7 +486,7 @@ def _run(
         evaluator = BoardEvaluator(
             form,
             threads=set_threads(config["threads"]),
-            on_boards=lambda done, boards: on_progress(Preparation(what="exact evaluation", share=done / boards)),
+            on_boards=lambda done, boards: phases.report("exact evaluation", done / boards),
         )
     elif isinstance(form, UnmeasuredForm):
         evaluator = None
@@ -458,45 +502,59 @@ def _run(
             numbers["nodes_touched"] = touched
         return {**numbers, **solver.diagnostics()} if hasattr(solver, "diagnostics") else numbers
 
+    records = [] if history is None else history
+
+    def solution() -> Solution:
+        last = records[-1] if records and records[-1]["iteration"] == solver.iteration else {}
+        return Solution(
+            game=config["game"],
+            algorithm=config["algorithm"],
+            iterations=solver.iteration,
+            spent=phases.seconds(),
+            seed=config["seed"],
+            **{name: last.get(name, math.nan) for name in MEASURED},
+            nash_conv_mbb=last.get("nash_conv_mbb"),
+            history=records,
+            threads=solver.threads,
+            solver=solver,
+            directory=None if directory is None else directory.path,
+        )
+
+    finished = bool(records) and records[-1]["iteration"] == solver.iteration
     begun_at = solver.iteration
-    history = drive(
-        solver,
-        evaluate,
-        stop,
-        directory=directory,
-        history=history,
-        seconds_before=times[0],
-        core_seconds_before=times[1],
-        checkpoint_seconds=config["checkpoint_seconds"],
-        evaluation_growth=config["evaluation_growth"],
-        first_evaluation=config["first_evaluation"],
-        on_progress=on_progress,
-        on_record=_tensorboard(directory) if config.get("tensorboard") and directory is not None else None,
-    )
-    if solver.iteration == begun_at:
+    try:
+        drive(
+            solver,
+            evaluate,
+            stop,
+            measured=evaluator is not None,
+            phases=phases,
+            directory=directory,
+            history=records,
+            seconds_before=times[0],
+            core_seconds_before=times[1],
+            checkpoint_seconds=config["checkpoint_seconds"],
+            evaluation_growth=config["evaluation_growth"],
+            first_evaluation=config["first_evaluation"],
+            on_record=_tensorboard(directory) if config.get("tensorboard") and directory is not None else None,
+        )
+    except Interrupted as error:
+        error.solution = solution()
+        raise
+    if finished and solver.iteration == begun_at:
         on_complaint(
             f"this run had already finished, after {begun_at:,} iterations: nothing was done; to take it further, give "
             f"more iterations (--iterations {2 * begun_at}), a lower until or more seconds"
         )
-    last = history[-1]
-    solution = Solution(
-        game=config["game"],
-        algorithm=config["algorithm"],
-        iterations=solver.iteration,
-        seconds=last["seconds"],
-        seed=config["seed"],
-        **{name: last.get(name, math.nan) for name in MEASURED},
-        nash_conv_mbb=last.get("nash_conv_mbb"),
-        history=history,
-        threads=solver.threads,
-        solver=solver,
-        directory=None if directory is None else directory.path,
-    )
-    if directory is not None:
-        if isinstance(solution.solver.form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
-            solution.policy.save(directory.policy_path)
-        directory.save_result(solution.summary())
-    return solution
+    if directory is None:
+        return solution()
+    found = solution()
+    if isinstance(form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
+        with phases.doing(WRITING, "writing the policy", left=False):
+            found.policy.save(directory.policy_path)
+    found.spent.update(phases.seconds())
+    directory.save_result(found.summary())
+    return found
 
 
 def named(game: Game, found: BestResponses) -> Record:
@@ -506,8 +564,10 @@ def named(game: Game, found: BestResponses) -> Record:
     return numbers if per_chip is None else {**numbers, "nash_conv_mbb": found.nash_conv * per_chip}
 
 
-def _policy_of(solver: Solver, origin: Mapping[str, Any]) -> Policy | HoldemPolicy:
+def _policy_of(solver: Solver, origin: Mapping[str, Any], phases: Phases) -> Policy | HoldemPolicy:
     """Return what a solver has found as a policy."""
+    with phases.doing(FITTING, announced=False):
+        solver.conclude(phases.report)
     form, strategy = solver.form, solver.average_strategy()
     if isinstance(form, BoardForm):
         return BoardPolicy(form=form, strategy=strategy, origin=origin)
@@ -523,10 +583,11 @@ def has_networks(path: str | Path) -> bool:
     return Path(path).is_dir() and find_recipe(RunDirectory.open(path).config["algorithm"]).networks
 
 
-def load_policy(path: str | Path, *, device: str = "auto") -> Policy | HoldemPolicy:
+def load_policy(path: str | Path, *, device: str = "auto", on_progress: OnProgress = unseen) -> Policy | HoldemPolicy:
     """Return the policy in a file, of a finished run, or of an unfinished run's last checkpoint.
 
-    Networks are opened on ``device``, wherever they were trained.
+    Networks are opened on ``device``, wherever they were trained. A run of Deep CFR that was interrupted has no policy
+    network yet: it is fitted here, which may take minutes.
     """
     if not Path(path).is_dir():
         if device not in ("auto", "cpu"):
@@ -545,8 +606,10 @@ def load_policy(path: str | Path, *, device: str = "auto") -> Policy | HoldemPol
     full_width = not unlisted and "buckets" not in config["parameters"]
     if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)
-    solver, origin["iterations"] = _restored(directory, device)
-    return _policy_of(solver, origin)
+    phases = Phases(on_progress)
+    with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
+        solver, origin["iterations"] = _restored(directory, phases, device)
+        return _policy_of(solver, origin, phases)
 
 
 def _has_gone_on(directory: RunDirectory, policy: Policy) -> bool:

@@ -14,6 +14,7 @@ import equipoise
 from equipoise.errors import EquipoiseError, NotFound, RunBusy
 from equipoise.runs.directory import RunDirectory
 from equipoise.runs.drive import Interrupted
+from equipoise.runs.phases import Progress
 
 GAME = "leduc_poker"
 ITERATIONS = {"cfr+": 60_000, "dcfr": 60_000, "pcfr+": 60_000, "xfp": 12_000}  # one or two seconds each
@@ -89,7 +90,7 @@ def interrupt_at(iteration, signals=(signal.SIGINT,)):
     waiting = list(signals)
 
     def listen(progress):
-        while progress.iteration >= iteration and waiting:
+        while isinstance(progress, Progress) and progress.iteration >= iteration and waiting:
             os.kill(os.getpid(), waiting.pop(0))
 
     return listen

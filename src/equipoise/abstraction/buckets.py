@@ -13,13 +13,13 @@ import numpy as np
 from equipoise.abstraction.cache import cached
 from equipoise.abstraction.clusters import cluster_tables, lossless_tables
 from equipoise.abstraction.percentiles import percentile_tables
-from equipoise.abstraction.strength import OnProgress
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, round_boards, table_bytes
 from equipoise.errors import InvalidParameter, NotSupported
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.suits import HOLE_CARDS, choose_table, hand_images, orbit_count, place_of_set
 from equipoise.memory import require
+from equipoise.work import Report, silent
 
 NONE = "none"
 
@@ -47,8 +47,8 @@ class Percentiles:
     def buckets(self, deck: Deck) -> list[int]:
         return [self.count ** (r + 1) for r in range(len(deck.board_sizes))]
 
-    def make(self, boards: RoundBoards, on_progress: OnProgress) -> BucketTables:
-        return percentile_tables(boards, self.count, on_progress)
+    def make(self, boards: RoundBoards, report: Report) -> BucketTables:
+        return percentile_tables(boards, self.count, report)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +63,8 @@ class Clusters:
             raise NotSupported("buckets=kmeans is for games that begin without a board; use buckets=ehs2:10")
         return [orbit_count(deck.ranks, deck.suits, [HOLE_CARDS]), *[self.count] * (len(deck.board_sizes) - 1)]
 
-    def make(self, boards: RoundBoards, on_progress: OnProgress) -> BucketTables:
-        return cluster_tables(boards, self.count, on_progress)
+    def make(self, boards: RoundBoards, report: Report) -> BucketTables:
+        return cluster_tables(boards, self.count, report)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Lossless:
         sizes = ([HOLE_CARDS], [HOLE_CARDS, deck.board_sizes[1]])
         return [orbit_count(deck.ranks, deck.suits, size) for size in sizes]
 
-    def make(self, boards: RoundBoards, on_progress: OnProgress) -> BucketTables:
+    def make(self, boards: RoundBoards, report: Report) -> BucketTables:
         return lossless_tables(boards)
 
 
@@ -147,15 +147,11 @@ class Buckets:
         return buckets
 
 
-def _silent(what: str, share: float) -> None:
-    """Show nothing."""
-
-
 def make_buckets(
     game: Game,
     text: str,
     *,
-    on_progress: OnProgress = _silent,
+    report: Report = silent,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Buckets:
     """Return the abstraction of a game that a text names, from the cache on disk if it was made before."""
@@ -167,7 +163,7 @@ def make_buckets(
     require(5 * table_bytes(deck.size, canonical, raw) + (1 << 28), what=f"buckets {text} of {game.name}")
 
     def make() -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-        return kind.make(round_boards(*deck), on_progress)._asdict()
+        return kind.make(round_boards(*deck), report)._asdict()
 
     arrays = cached(kind.kind, (text, *deck), make, on_complaint) if text != NONE else make()
     return Buckets(kind=kind, deck=deck, tables=BucketTables(**arrays))

@@ -24,7 +24,6 @@ from scipy.spatial import cKDTree
 from equipoise.abstraction.percentiles import cuts_of
 from equipoise.abstraction.strength import (
     Float,
-    OnProgress,
     grade_strength,
     live_hands,
     part_of_board,
@@ -44,6 +43,7 @@ from equipoise.games.suits import (
     sets_of_cards,
     suit_isomorphism,
 )
+from equipoise.work import Report
 
 OPPONENT_GROUPS = 8  # as Johanson et al. have it
 STRENGTHS = 16  # bins of a histogram of strength at the end
@@ -177,7 +177,7 @@ class FutureStrength:
     """Features before the last board: how the strength on it is distributed, over all cards to come."""
 
     def __init__(
-        self, boards: RoundBoards, tables: BucketTables, strength: UInt16, betting_round: int, on_progress: OnProgress
+        self, boards: RoundBoards, tables: BucketTables, strength: UInt16, betting_round: int, report: Report
     ) -> None:
         """``strength`` is that of all hands on the last boards, as :func:`grade_strength` has it."""
         last, size = boards.rounds[-1], boards.sizes[betting_round]
@@ -205,7 +205,7 @@ class FutureStrength:
                 self.cards.first_pair,
                 self.histogram,
             )
-            on_progress(f"strength to come on boards of {size} cards", end / len(last.boards))
+            report(f"strength to come on boards of {size} cards", end / len(last.boards))
 
     def beside(self, boards: Int64) -> Float:
         """Return the features of the hands that are possible beside some boards, board after board."""
@@ -243,7 +243,7 @@ def nearest(centres: Float, points: Float) -> tuple[Float, Int64]:
     return distance, used[place]
 
 
-def cluster(points: Float, weight: Float, count: int, on_progress: OnProgress) -> tuple[Float, Float]:
+def cluster(points: Float, weight: Float, count: int, report: Report) -> tuple[Float, Float]:
     """Return the centres of weighted k-means, and the squared error after each of Lloyd's passes.
 
     Nothing is random: passes start from :func:`spread_out`, and a cluster that has lost its points starts anew at one
@@ -256,7 +256,7 @@ def cluster(points: Float, weight: Float, count: int, on_progress: OnProgress) -
     while True:
         distance, label = nearest(centres, points)
         errors.append(float(weight @ distance**2 / total))
-        on_progress(f"k-means with {count:,} clusters", len(errors) / MOST_PASSES)
+        report(f"k-means with {count:,} clusters", len(errors) / MOST_PASSES)
         empty = np.setdiff1d(np.arange(count), label)
         settled = len(errors) > 1 and errors[-1] > (1.0 - ENOUGH) * errors[-2]
         if len(errors) == MOST_PASSES or (settled and len(empty) == 0):
@@ -269,9 +269,7 @@ def cluster(points: Float, weight: Float, count: int, on_progress: OnProgress) -
         centres[empty] = points[farthest]
 
 
-def fit_centres(
-    boards: CanonicalBoards, features: Features, deck_size: int, count: int, on_progress: OnProgress
-) -> Float:
+def fit_centres(boards: CanonicalBoards, features: Features, deck_size: int, count: int, report: Report) -> Float:
     """Return the centres of a round's clusters, fitted to all its boards or to every second, third, ... one."""
     live = comb(deck_size - boards.boards.shape[1], HOLE_CARDS)
     chosen = np.arange(0, len(boards.boards), -(-len(boards.boards) * live // MOST_POINTS))
@@ -284,13 +282,13 @@ def fit_centres(
         )
     weight = np.repeat(boards.weight[chosen], live).astype(np.float64)
     point_weight: Float = np.bincount(point_of.ravel(), weights=weight).astype(np.float64)
-    return cluster(distinct, point_weight, count, on_progress)[0]
+    return cluster(distinct, point_weight, count, report)[0]
 
 
-def cluster_tables(boards: RoundBoards, count: int, on_progress: OnProgress) -> BucketTables:
+def cluster_tables(boards: RoundBoards, count: int, report: Report) -> BucketTables:
     """Return the tables of clusters in every round with a board, lossless before."""
     tables = empty_tables(boards)
-    start = grade_strength(boards, tables, 2, on_progress)[0][0]
+    start = grade_strength(boards, tables, 2, report)[0][0]
     last = len(boards.rounds) - 1
     strength = codes_of(tables, boards, last).copy() if last > 1 else np.zeros((0, 0), np.uint16)
     codes_of(tables, boards, 0)[0] = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1]).start_class
@@ -300,15 +298,15 @@ def cluster_tables(boards: RoundBoards, count: int, on_progress: OnProgress) -> 
         if betting_round == last:
             features = OpponentStrength(boards, tables, start)
         else:
-            features = FutureStrength(boards, tables, strength, betting_round, on_progress)
-        centres = fit_centres(current, features, boards.deck_size, count, on_progress)
+            features = FutureStrength(boards, tables, strength, betting_round, report)
+        centres = fit_centres(current, features, boards.deck_size, count, report)
         codes = codes_of(tables, boards, betting_round)
         codes[:] = 0
         for begin, end in pairwise(steps(len(current.boards))):
             chosen = np.arange(begin, end)
             live = hands_beside(current.boards[chosen], boards.deck_size)
             codes[chosen[:, None], live] = nearest(centres, features.beside(chosen))[1].reshape(live.shape)
-            on_progress(f"clusters on boards of {boards.sizes[betting_round]} cards", end / len(current.boards))
+            report(f"clusters on boards of {boards.sizes[betting_round]} cards", end / len(current.boards))
     return tables
 
 

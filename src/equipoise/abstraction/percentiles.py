@@ -13,10 +13,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from equipoise.abstraction.strength import OnProgress, grade_strength, live_hands, steps
+from equipoise.abstraction.strength import grade_strength, live_hands, steps
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, codes_of, empty_tables
 from equipoise.compiled import kernel
 from equipoise.games.suits import HOLE_CARDS, Cards, Int64, place_of_set, sets_of_cards
+from equipoise.work import Report
 
 
 @kernel
@@ -84,11 +85,11 @@ def cuts_of(histogram: Int64, buckets: int) -> Int64:
     return np.array([np.searchsorted(row, bounds) for row in share])
 
 
-def percentile_tables(boards: RoundBoards, buckets: int, on_progress: OnProgress) -> BucketTables:
+def percentile_tables(boards: RoundBoards, buckets: int, report: Report) -> BucketTables:
     """Return the tables of nested percentile buckets, ``buckets`` a round."""
     rounds = len(boards.rounds)
     tables = empty_tables(boards, [buckets - 1] * rounds)
-    means = grade_strength(boards, tables, 2, on_progress)
+    means = grade_strength(boards, tables, 2, report)
     for betting_round, values in enumerate(means):
         codes_of(tables, boards, betting_round)[:] = np.rint(values * HIGHEST_CODE)
     hands = sets_of_cards(boards.deck_size, HOLE_CARDS)
@@ -99,7 +100,7 @@ def percentile_tables(boards: RoundBoards, buckets: int, on_progress: OnProgress
         paths = _paths(boards.sizes[: betting_round + 1])
         for begin, end in pairwise(steps(len(current.boards))):
             _weigh_codes(current.boards, current.weight, begin, end, hands, paths, first_board, tables, histogram)
-            on_progress(f"buckets of round {betting_round + 1}", end / len(current.boards))
+            report(f"buckets of round {betting_round + 1}", end / len(current.boards))
         cuts = cuts_of(histogram, buckets)
         first = tables.first_cut[betting_round]
         tables.cut[first : first + cuts.size] = cuts.ravel()

@@ -7,7 +7,6 @@
    that may have been there a round before, weighed by its number of raw boards.
 """
 
-from collections.abc import Callable
 from itertools import combinations, pairwise
 from math import comb
 
@@ -18,9 +17,9 @@ from equipoise.abstraction.tables import BucketTables, RoundBoards, UInt16, code
 from equipoise.compiled import inlined, kernel
 from equipoise.games.hand_ranks import hand_rank
 from equipoise.games.suits import HOLE_CARDS, Cards, Int64, place_of_set, sets_of_cards, suit_permutations
+from equipoise.work import Report
 
 Float = npt.NDArray[np.float64]
-OnProgress = Callable[[str, float], None]  # what is being done, and how much of it is
 
 PARTS = 200  # progress is told this often
 
@@ -150,7 +149,7 @@ def _settle(
             sums[board, hand] = total / (float(keeping) * float(weight[board]) * ways)
 
 
-def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, on_progress: OnProgress) -> list[Float]:
+def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, report: Report) -> list[Float]:
     """Write the strengths of all hands in the last round as codes; return the mean powers in the rounds before it.
 
     A code is twice the number of hands beaten plus the number tied. The means are ``[canonical boards, raw hands]``
@@ -163,7 +162,7 @@ def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, on_pro
     count = len(rounds[last].boards)
     for begin, end in pairwise(steps(count)):
         _showdowns(rounds[last].boards, begin, end, hands, tables.bits, codes)
-        on_progress("strength of all hands on full boards", end / count)
+        report("strength of all hands on full boards", end / count)
     opponents = comb(deck - HOLE_CARDS - boards.sizes[last], HOLE_CARDS)
     worth = (np.arange(2 * opponents + 1) / (2 * opponents)) ** power
     values: Float = np.zeros((1, 1))
@@ -190,7 +189,7 @@ def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, on_pro
                 first_board,
                 sums,
             )
-            on_progress(f"means over boards of {size} cards", end / count)
+            report(f"means over boards of {size} cards", end / count)
         ways = comb(deck - HOLE_CARDS - boards.sizes[earlier], size - boards.sizes[earlier])
         renamings = suit_permutations(boards.suits)
         _settle(rounds[earlier].boards, rounds[earlier].weight, hands, tables, renamings, ways, sums)

@@ -346,7 +346,7 @@ class _Suite(Suite):
             solver = _make(DEEP, LEDUC, seed=seed)
             reached = time_to_level(
                 solver.run,
-                solver.average_strategy,
+                partial(_concluded, solver),
                 partial(_exploitability, Evaluator(solver.form)),
                 level=learnt.exploitability,
                 give_up=GIVE_UP * learnt.seconds,
@@ -477,7 +477,7 @@ class _Suite(Suite):
         """Compile all that is timed, and show that our exploitability is OpenSpiel's on what comes out."""
         solver = _make(DEEP, LEDUC, {"fresh_steps": 1, "steps": 1, "policy_steps": 10})
         solver.run(2)
-        average = solver.average_strategy()
+        average = _concluded(solver)
         policies = import_peer("open_spiel.python.policy")
         same = policies.python_policy_to_pyspiel_policy(policy_from_strategies(solver.form, average).to_open_spiel())
         theirs = import_peer("pyspiel").nash_conv(in_open_spiel(solver.form.game), same) / 2
@@ -497,6 +497,12 @@ def _make(algorithm: str, text: str, parameters: Mapping[str, object] | None = N
     solver = recipe.solver(Setup(game=load_game(text), seed=seed), parameters or {})
     assert isinstance(solver, StoredCFR)
     return solver
+
+
+def _concluded(solver: Any) -> Any:
+    """Return the average strategy, with the policy fit that it takes."""
+    solver.conclude()
+    return solver.average_strategy()
 
 
 def _exploitability(evaluator: Evaluator, strategies: Pair) -> float:

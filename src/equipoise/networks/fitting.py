@@ -111,8 +111,12 @@ def fit(
     fit_number: int,
     generator: torch.Generator,
     epochs: int | None = None,
+    on_share: Callable[[float], None] = lambda share: None,
 ) -> Fitted:
-    """Fit a network to examples, or to what a function draws for each step. ``fit_number`` counts from 1."""
+    """Fit a network to examples, or to what a function draws for each step. ``fit_number`` counts from 1.
+
+    ``on_share`` is told before each epoch how much is done; what it raises ends the fit.
+    """
     started = time.perf_counter()
     if epochs is None:
         epochs = fitting.first_epochs if fit_number == 1 else fitting.epochs
@@ -132,6 +136,7 @@ def fit(
         return gradient
 
     for epoch in range(epochs):
+        on_share(epoch / epochs)
         now = schedule.rate if schedule is not None else _falling(fitting, rate, epoch / max(1, epochs - 1))
         for group in optimiser.param_groups:
             group["lr"] = now

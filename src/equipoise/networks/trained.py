@@ -1,6 +1,7 @@
 """A network with all that it takes to fit, read, save and restore it: rows, inputs, optimiser, random streams."""
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,14 @@ class TrainedNetwork:
         """Start the optimiser anew."""
         self._optimiser = make_optimiser(self.network)
 
-    def fit(self, examples: Drawn, fitting: Fitting, fit_number: int, epochs: int | None = None) -> Fitted:
+    def fit(
+        self,
+        examples: Drawn,
+        fitting: Fitting,
+        fit_number: int,
+        epochs: int | None = None,
+        on_share: Callable[[float], None] = lambda share: None,
+    ) -> Fitted:
         """Fit the network, and remember what the fit came to. ``examples`` may be a function that draws a batch."""
         if not fitting.keep_optimiser:
             self.forget_optimiser()
@@ -113,6 +121,7 @@ class TrainedNetwork:
             fit_number=fit_number,
             generator=self.generator(fit_number),
             epochs=epochs,
+            on_share=on_share,
         )
         return self.fitted
 

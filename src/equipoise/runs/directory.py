@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,7 @@ class Checkpoint(NamedTuple):
     seconds: float
     core_seconds: float
     state: dict[str, npt.NDArray[Any]]
+    spent: Mapping[str, float] = MappingProxyType({})  # seconds by kind of work; what is not known is empty
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class RunDirectory:
         """Write a checkpoint, then forget the oldest."""
         header = {"format": FORMAT, "run": self._identity(), "iteration": checkpoint.iteration}
         header |= {"seconds": checkpoint.seconds, "core_seconds": checkpoint.core_seconds}
+        header["spent"] = dict(checkpoint.spent)
         arrays = {name: np.asarray(array) for name, array in checkpoint.state.items()}
         header["arrays"] = sorted(checkpoint.state)
         written = self.path / "checkpoints" / f"{checkpoint.iteration:012d}.npz"
@@ -153,7 +155,8 @@ class RunDirectory:
                         continue
                     state = {name: arrays[name] for name in header["arrays"] if only is None or name in only}
                 times = header["seconds"], header.get("core_seconds", header["seconds"])
-                return Checkpoint(header["iteration"], *times, state), complaints
+                spent = header.get("spent", {"solving": header["seconds"]})
+                return Checkpoint(header["iteration"], *times, state, spent), complaints
             except MemoryError:
                 raise TooLarge(f"{file} does not fit in memory") from None
             except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from equipoise.abstraction.buckets import Buckets, deck_of, kind_from_text, make_buckets
-from equipoise.abstraction.strength import OnProgress
 from equipoise.abstraction.tables import BucketTables, bucket_of
 from equipoise.compiled import kernel
 from equipoise.errors import TooLarge
@@ -26,6 +25,7 @@ from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, entries_before, has_board_form
 from equipoise.trees.situations import Bool, Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int32, Int64
+from equipoise.work import Report
 
 MOST_ENTRIES = 2**31 - 1  # of a table: places are 32-bit numbers
 
@@ -36,7 +36,7 @@ def compile_buckets(
     *,
     buffered: bool,
     precision: str,
-    on_progress: OnProgress,
+    report: Report,
     on_complaint: Callable[[str], None],
 ) -> tuple[BoardForm | UnmeasuredForm, SampledGame, Buckets]:
     """Return a hold'em game in the buckets that a text names; its form can be evaluated if it is a BoardForm."""
@@ -49,7 +49,7 @@ def compile_buckets(
     require(entries * size, what=what, instead="give fewer buckets, batch=1 or precision=float32")
     if entries > MOST_ENTRIES:
         raise TooLarge(f"{what} has more than {MOST_ENTRIES:,}; give fewer buckets")
-    buckets = make_buckets(game, text, on_progress=on_progress, on_complaint=on_complaint)
+    buckets = make_buckets(game, text, report=report, on_complaint=on_complaint)
     form = board_form(game) if has_board_form(game) else UnmeasuredForm(game)
     return form, from_betting_tree(betting_tree(game), buckets), buckets
 

@@ -33,6 +33,7 @@ from equipoise.solvers.board_tables import (
     store_rows,
     table_bytes,
 )
+from equipoise.solvers.setup import AlwaysConcluded
 from equipoise.threads import Pace, on_threads
 from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, enter_boards, start_payments
 from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, entries_before
@@ -171,7 +172,7 @@ class BoardSample:
         return boards, 1.0 / self._inclusion[boards]
 
 
-class BoardCFR:
+class BoardCFR(AlwaysConcluded):
     """Tabular CFR on a board form; the rule makes it CFR, CFR+, Linear or Discounted CFR."""
 
     def __init__(

@@ -7,6 +7,7 @@ plans, average += (best response - average) / (t + 1), which is what mixing by r
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.solvers.setup import AlwaysConcluded
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
@@ -15,7 +16,7 @@ from equipoise.trees.treeplex import Float, normalised, write_plan
 Pair = tuple[Float, Float]
 
 
-class FictitiousPlay:
+class FictitiousPlay(AlwaysConcluded):
     """Best responses to averages. The sum of plans starts with the uniform strategy's."""
 
     def __init__(self, form: SequenceForm, *, threads: int = 1) -> None:

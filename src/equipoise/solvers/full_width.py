@@ -20,6 +20,7 @@ from equipoise.compiled import calling_pairs, inlined, prange
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.solvers.setup import AlwaysConcluded
 from equipoise.threads import Pace
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
 from equipoise.trees.sequence_form import SequenceForm
@@ -130,7 +131,7 @@ def _iterate(
 _ITERATE = calling_pairs(_iterate, _regret_pass, _average_pass)
 
 
-class FullWidthCFR:
+class FullWidthCFR(AlwaysConcluded):
     """Tabular CFR over every history of a game; the rule makes it CFR, CFR+, Linear, Discounted or Predictive."""
 
     def __init__(

@@ -43,7 +43,7 @@ from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.neural import Prepared, Unlisted, architecture_of, largest_payoff
 from equipoise.solvers.parameters import SelfPlaying
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
-from equipoise.solvers.setup import Form, Setup
+from equipoise.solvers.setup import AlwaysConcluded, Form, Setup
 from equipoise.stores.board_average import MixturePlay
 from equipoise.stores.memories import Memory, drawn_examples, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
@@ -103,7 +103,7 @@ def make_agents(
     return Agents(q, policy)
 
 
-class NFSP:
+class NFSP(AlwaysConcluded):
     """Two agents that learn from playing each other."""
 
     def __init__(

@@ -51,6 +51,7 @@ from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup
 from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.work import Report, silent
 
 
 class Solver(Protocol):
@@ -66,8 +67,17 @@ class Solver(Protocol):
     def run(self, iterations: int) -> None:
         """Run some iterations; where a run is cut into calls makes no difference to its result."""
 
+    def conclude(self, report: Report = silent) -> bool:
+        """Do what is left to do before the strategy so far can be asked for; return whether there was anything.
+
+        This is where a policy network is fitted: asking for a strategy never trains.
+        """
+
     def average_strategy(self) -> Any:
-        """Return the strategy found so far, as the form's evaluator takes it: mostly one array a player."""
+        """Return the strategy found so far, as the form's evaluator takes it: mostly one array a player.
+
+        Whoever asks has called :meth:`conclude` after the last iteration.
+        """
 
     @property
     def layout(self) -> str:
@@ -236,7 +246,7 @@ def _board_cfr(
     storage: Storage = "float32" if chosen.storage == "auto" else chosen.storage  # type: ignore[assignment]
     form = board_form(setup.game)
     needed = needed_bytes(form, storage, setup.threads)
-    setup.on_preparation(f"{readable_bytes(needed)} of memory, tables in {storage}", 1.0)
+    setup.report(f"{readable_bytes(needed)} of memory, tables in {storage}", 1.0)
     return BoardCFR(
         form,
         rule,
@@ -291,7 +301,7 @@ def _sampled(name: str, settings: type[_Sampled], paper: str, about: str) -> Rec
                 table.buckets,
                 buffered=buffered,
                 precision=table.precision,
-                on_progress=setup.on_preparation,
+                report=setup.report,
                 on_complaint=setup.on_complaint,
             )
         else:

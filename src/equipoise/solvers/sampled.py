@@ -38,7 +38,7 @@ from equipoise.sampling.traversal import (
     descend,
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
-from equipoise.solvers.setup import Form
+from equipoise.solvers.setup import AlwaysConcluded, Form
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.digest import digest
 from equipoise.trees.sequence_form import SequenceForm
@@ -201,7 +201,7 @@ def _keeps_regrets(rule: Rule) -> bool:
     return bool(keep_positive == 1.0 and keep_negative == 1.0)
 
 
-class SampledCFR:
+class SampledCFR(AlwaysConcluded):
     """Tabular Monte Carlo CFR by any scheme, rule and averaging."""
 
     def __init__(

@@ -10,6 +10,7 @@ from equipoise.sampling.tree import TableOrder
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.work import Report, silent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +23,16 @@ class Setup:
     threads: int = 1
     device: str = "auto"  # of networks
     order: TableOrder = "auto"  # of sampled tables
-    on_preparation: Callable[[str, float], None] = lambda what, share: None  # what is being made, and how much is
+    report: Report = silent  # of what is being prepared
     on_complaint: Callable[[str], None] = lambda sentence: None
+
+
+class AlwaysConcluded:
+    """A solver whose strategy so far can be asked for at any time."""
+
+    def conclude(self, report: Report = silent) -> bool:
+        """Do nothing, for nothing is left to do."""
+        return False
 
 
 # A game as evaluation sees it.

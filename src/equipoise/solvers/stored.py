@@ -21,6 +21,7 @@ from equipoise.sampling.gather import Sums
 from equipoise.stores.sums import Found, RegretStore, State, StrategyStore, joined, part_of
 from equipoise.trees.tables import Pair, TableMap
 from equipoise.trees.treeplex import Float, Int64
+from equipoise.work import Report, silent
 
 Averaging = Literal["stochastic", "own_reach", "exact"]
 
@@ -65,13 +66,20 @@ class Absorbs(Protocol[Taken]):
         """Return numbers about the last absorption, for the log."""
 
 
+class Concludes(Absorbs[Taken], Protocol[Taken]):
+    """A store whose answer may need some work first."""
+
+    def conclude(self, report: Report) -> bool:
+        """Do what is left to do before the average can be asked for; return whether there was anything."""
+
+
 class StoreLoop(Generic[Turn]):
     """Monte Carlo CFR whose sums are in stores: the loop, wherever infosets are listed or not."""
 
     def __init__(
         self,
         regrets: Absorbs[Turn],
-        strategies: Absorbs[Turn],
+        strategies: Concludes[Turn],
         *,
         updates: Literal["alternating", "simultaneous"],
     ) -> None:
@@ -99,6 +107,10 @@ class StoreLoop(Generic[Turn]):
                 found = self._found(players)
                 for store in self._stores:
                     store.absorb(found)
+
+    def conclude(self, report: Report = silent) -> bool:
+        """Let the strategy store make its answer, as Deep CFR fits its policy networks."""
+        return self._stores[1].conclude(report)
 
     def diagnostics(self) -> dict[str, float]:
         """Return what the stores say of their last fits."""

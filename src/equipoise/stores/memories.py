@@ -35,9 +35,20 @@ from equipoise.sampling.dice import NO_TAPE, draw, start_stream
 from equipoise.sampling.gather import Sums
 from equipoise.sampling.tree import Int32Table
 from equipoise.stores.networks import fit_diagnostics, softmax, uniform
-from equipoise.stores.sums import Diagnostics, Found, FoundRows, Mixture, State, joined, match_rows, part_of
+from equipoise.stores.sums import (
+    AnswersAtOnce,
+    Diagnostics,
+    Found,
+    FoundRows,
+    Mixture,
+    State,
+    joined,
+    match_rows,
+    part_of,
+)
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
 from equipoise.trees.treeplex import Float, Int64, UInt64
+from equipoise.work import Report
 
 Kept = Literal["reservoir", "window", "aggregated"]
 
@@ -320,7 +331,7 @@ class FittedMemory:
         )
         self.fits = 0
 
-    def fit(self, iteration: int) -> None:
+    def fit(self, iteration: int, on_share: Callable[[float], None] = lambda share: None) -> None:
         """Fit the network to the memory: from scratch, or from where it is."""
         config, network, memory = self._config, self.network, self.memory
         fresh = self.fits == 0 or (config.fresh_every > 0 and self.fits % config.fresh_every == 0)
@@ -333,10 +344,10 @@ class FittedMemory:
         fitting = replace(config.fitting, batch=0)  # a draw is a batch already
         if memory.kind == "aggregated":
             examples = draw()
-            network.fit(examples, fitting, self.fits, steps)
+            network.fit(examples, fitting, self.fits, steps, on_share)
             network.wake(examples.inputs)  # it is never started afresh: after 12,000 fits some rows had no unit left
         else:
-            network.fit(draw, fitting, self.fits, steps)
+            network.fit(draw, fitting, self.fits, steps, on_share)
 
     def state(self) -> State:
         """Return the memory, the network and the number of fits."""
@@ -465,7 +476,7 @@ class MemoryRegrets:
 
 
 class MemoryStrategy:
-    """Deep CFR's average policy, fitted from memories of strategies when it is asked for.
+    """Deep CFR's average policy, fitted from memories of strategies when a run concludes.
 
     A memory and a network for each player, or one of each for both (``shared``, as in B19).
     """
@@ -500,7 +511,7 @@ class MemoryStrategy:
 
     def average(self) -> Float:
         """Return the policy networks' strategies."""
-        self._fit_again()
+        self._require_fit()
         if self._read_at < self._fitted_at and isinstance(self._rows, Infosets):
             outputs = np.concatenate([memory.network.read() for memory in self.memories])
             self._table = self._rows.to_table(softmax(outputs, self._rows.legal))
@@ -509,19 +520,33 @@ class MemoryStrategy:
 
     def mixture(self, player: int) -> Mixture:
         """Return the policy network's strategy, or uniform play where there are no samples yet."""
-        self._fit_again()
+        self._require_fit()
         network = self.of_player(player).network
         if self._fitted_at == 0:
             return [(1.0, lambda codes: uniform(self._rows.legal_at(codes)))]
         return [(1.0, lambda codes: softmax(network.read_at(codes), self._rows.legal_at(codes)))]
 
-    def _fit_again(self) -> None:
+    @property
+    def _out_of_date(self) -> bool:
+        return self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories)
+
+    def _require_fit(self) -> None:
+        if self._out_of_date:
+            raise RuntimeError("the policy networks are older than the samples: call the solver's conclude() first")
+
+    def conclude(self, report: Report) -> bool:
         """Fit the policy networks if anything has changed since they were."""
-        if self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories):
-            for memory in self.memories:
-                memory.fits = 0  # from scratch, and the same whenever it was asked for before
-                memory.fit(self._iteration)
-            self._fitted_at = self._iteration
+        if not self._out_of_date:
+            return False
+        for player, memory in enumerate(self.memories):
+
+            def on_share(share: float, done: int = player) -> None:
+                report("fitting the policy", (done + share) / len(self.memories))
+
+            memory.fits = 0  # from scratch, and the same whenever it was done before or left in the middle
+            memory.fit(self._iteration, on_share)
+        self._fitted_at = self._iteration
+        return True
 
     def state(self) -> State:
         """Return the memories and, if they are fitted to them, the networks: no iteration depends on these."""
@@ -544,7 +569,7 @@ class MemoryStrategy:
         return {**fits, "strategy_parameters": parameters}
 
 
-class SnapshotList:
+class SnapshotList(AnswersAtOnce):
     """Advantage networks of all iterations, each with the weight of its iteration.
 
     At most ``most_bytes`` of parameters are kept. When there are more, one network stands for two iterations each, then

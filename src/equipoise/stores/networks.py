@@ -31,6 +31,7 @@ from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.lockstep import ScoresOf
 from equipoise.stores.sums import (
+    AnswersAtOnce,
     Diagnostics,
     Found,
     FoundRows,
@@ -323,7 +324,7 @@ def fit_diagnostics(name: str, networks: Sequence[TrainedNetwork]) -> Diagnostic
     }
 
 
-class StrategyNetworks(BootstrappedNetworks):
+class StrategyNetworks(BootstrappedNetworks, AnswersAtOnce):
     """The AvgStrategyNetwork: when it is fitted, and the weight of what it stands for."""
 
     name = "strategy"

@@ -11,6 +11,7 @@ from equipoise.regret.matching import match_infoset
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.trees.distinct import distinct
 from equipoise.trees.treeplex import Float, Int64
+from equipoise.work import Report
 
 State = dict[str, np.ndarray]
 FloatTable = npt.NDArray[np.float64]
@@ -84,8 +85,19 @@ class RegretStore(Protocol):
         """Return numbers about the last absorption, for the log."""
 
 
+class AnswersAtOnce:
+    """A store of strategies whose average can be asked for at any time."""
+
+    def conclude(self, report: Report) -> bool:
+        """Do nothing, for nothing is left to do."""
+        return False
+
+
 class StrategyStore(Protocol):
     """Average strategies by infoset."""
+
+    def conclude(self, report: Report) -> bool:
+        """Do what is left to do before the average can be asked for; return whether there was anything."""
 
     def average(self) -> Float:
         """Return weights, by entry, that are proportional to the average strategy in each infoset."""
@@ -127,6 +139,9 @@ class RowRegrets(Protocol):
 
 class RowStrategies(Protocol):
     """Average strategies by code, in a game too large to list."""
+
+    def conclude(self, report: Report) -> bool:
+        """Do what is left to do before a mixture can be asked for; return whether there was anything."""
 
     def mixture(self, player: int) -> "Mixture":
         """Return what is played: strategies with weights, one of them to be drawn before the game begins."""
@@ -227,7 +242,7 @@ class TableRegrets:
         return {}
 
 
-class TableStrategy:
+class TableStrategy(AnswersAtOnce):
     """One number an entry: the weighted sum of strategies."""
 
     def __init__(self, size: int, rule: Rule) -> None:

@@ -193,6 +193,11 @@ class UnmeasuredForm:
 
     game: PokerGame
 
+    @property
+    def why(self) -> str:
+        """Return why it is not evaluated."""
+        return f"{self.game.name} is too large for an exact best response"
+
 
 def has_board_form(game: Game) -> bool:
     """Return whether a game is one for this form: two private cards, two rounds, one deal of board cards between."""

@@ -35,8 +35,12 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     units = {"value": f"{unit} to player 0", "nash_conv": unit, "exploitability": f"{unit} (nash_conv / 2)"}
     units["nash_conv_mbb"] = "mbb/g (thousandths of a big blind a game, both players' gains together)"
     units["seconds"] = f"s on {numbers['threads']} thread(s)" if "threads" in numbers else "s"
+    spent = {name.removesuffix("_seconds"): number for name, number in numbers.items() if name.endswith("_seconds")}
+    if spent:  # what took a share that can be seen
+        seen = [f"{name} {time:.3g}" for name, time in spent.items() if time >= 0.005 * numbers["seconds"]]
+        units["seconds"] += f": {', '.join(seen)}"
     for name, number in numbers.items():
-        if name != "threads" and number is not None:
+        if name != "threads" and number is not None and not name.endswith("_seconds"):
             shown = (
                 f"{number:.6g}"
                 if isinstance(number, float)

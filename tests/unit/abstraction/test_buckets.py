@@ -299,9 +299,9 @@ def test_folder_that_cannot_be_written_is_only_a_complaint(tmp_path, monkeypatch
 def test_buckets_come_back_from_the_cache_as_they_were():
     game = flop_holdem_of(4, 3)
     progress: list[str] = []
-    first = make_buckets(game, "kmeans:9", on_progress=lambda what, share: progress.append(what))
+    first = make_buckets(game, "kmeans:9", report=lambda what, share: progress.append(what))
     told = len(progress)
-    second = make_buckets(game, "kmeans:9", on_progress=lambda what, share: progress.append(what))
+    second = make_buckets(game, "kmeans:9", report=lambda what, share: progress.append(what))
     assert told > 0 and len(progress) == told
     assert json.dumps(first.counts) == json.dumps(second.counts)
     for before, after in zip(first.tables, second.tables, strict=True):

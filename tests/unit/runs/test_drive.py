@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.errors import EquipoiseError
 from equipoise.runs.directory import RunDirectory
-from equipoise.runs.drive import Stop, _progress, drive
+from equipoise.runs.drive import Forecast, Stop, drive
 from equipoise.views.progress import describe
 
 
@@ -20,6 +20,9 @@ class Sleeper:
     def run(self, iterations: int) -> None:
         time.sleep(0.005 * iterations)
         self.iteration += iterations
+
+    def conclude(self, report) -> bool:
+        return False
 
     def state(self) -> dict[str, np.ndarray]:
         return {"iteration": np.array(self.iteration)}
@@ -76,10 +79,12 @@ def test_time_to_a_level_is_foretold_in_the_units_of_the_game() -> None:
     records = [
         {"iteration": t, "exploitability": 8 / t, "nash_conv_mbb": 1600 / t} for t in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15)
     ]
-    progress = _progress(20, 10.0, 2.0, Stop(until=0.05), records)
+    forecast = Forecast(Stop(until=0.05), evaluation_growth=1.1)
+    forecast.ran(20, 10.0)
+    assert forecast.progress(20, 10.0, 10.0, records[:4]).seconds_left is None
+    progress = forecast.progress(20, 10.0, 10.0, records)
     assert progress.seconds_left == pytest.approx((160 - 20) / 2.0)
-    assert _progress(20, 10.0, 2.0, Stop(until=0.05), records[:4]).seconds_left is None
-    assert describe(progress) == "iteration 20, nash_conv 107 mbb/g, 2 it/s, 10 s run, 1 min 10 s left"
+    assert describe(progress) == "iteration 20, 1 min 10 s left, nash_conv 107 mbb/g, 2 it/s, 10 s run"
     assert "exploitability 0.533" in describe(replace(progress, nash_conv_mbb=None))
 
 

@@ -101,6 +101,7 @@ def as_strategies(form, rows, played):
 
 def exploitability(solver):
     form = compile_game(solver.rows.tree.game)
+    solver.conclude()
     mixtures = [solver.strategies.mixture(player) for player in range(2)]
     strategies = as_strategies(form, solver.rows, lambda player, codes: behaviour(solver.rows, mixtures[player], codes))
     return Evaluator(form).best_responses(strategies).exploitability

@@ -1,0 +1,142 @@
+"""Every phase is announced, its time is counted under its name, and the time left is a steady guess."""
+
+import json
+import math
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+import equipoise
+from equipoise import kernel_cache
+from equipoise.runs.drive import Forecast, Stop
+from equipoise.runs.phases import COMPILING, EVALUATION, KINDS, PREPARING, SOLVING, Phase, Phases
+from equipoise.views.progress import describe, show_progress
+from equipoise.work import Stopped
+
+
+def test_time_is_counted_once_and_under_the_innermost_name():
+    phases, began = Phases(), time.perf_counter()
+    with phases.noticing_compilation(), phases.doing(PREPARING):
+        time.sleep(0.05)
+        with phases.doing(SOLVING):
+            time.sleep(0.1)
+            for listener in kernel_cache.on_compile:
+                listener("outer")
+                listener("inner")
+            time.sleep(0.15)
+            for listener in kernel_cache.on_compiled:
+                listener("inner")
+                listener("outer")
+            time.sleep(0.02)
+        with phases.doing(EVALUATION):
+            time.sleep(0.03)
+    took = time.perf_counter() - began
+    spent = phases.seconds()
+    assert sum(spent.values()) == pytest.approx(took, abs=0.02)
+    for kind, expected in ((PREPARING, 0.05), (SOLVING, 0.12), (COMPILING, 0.15), (EVALUATION, 0.03)):
+        assert expected <= spent[kind] < expected + 0.1, kind
+    phases.go_on_from({SOLVING: 10.0})
+    assert phases.seconds()[SOLVING] == pytest.approx(10.0 + spent[SOLVING])
+
+
+def test_work_is_told_to_stop_only_where_it_may_be_left():
+    phases = Phases(asked_to_stop=lambda: True)
+    with phases.doing(SOLVING, left=False):
+        phases.report("solving", 0.5)
+    with phases.doing(EVALUATION), pytest.raises(Stopped):
+        phases.report("exact evaluation", 0.5)
+
+
+def test_all_times_of_a_solution_add_up(tmp_path):
+    equipoise.solve("kuhn_poker", iterations=1)  # imports, which nobody waits for again
+    news = []
+    began = time.perf_counter()
+    solution = equipoise.solve("leduc_poker", iterations=300, out=tmp_path / "run", on_progress=news.append)
+    took = time.perf_counter() - began
+    assert 0.8 * took - 0.1 < solution.seconds <= took
+    summary = solution.summary()
+    assert summary["seconds"] == pytest.approx(sum(summary[f"{kind}_seconds"] for kind in KINDS))
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["seconds"] == pytest.approx(summary["seconds"])
+    said = [each.what for each in news if isinstance(each, Phase)]
+    assert said[0] == "building the tree" and said[-1] == "writing the policy"
+    assert {"solving", "exact evaluation"} <= set(said)
+    again = equipoise.resume(tmp_path / "run", iterations=400)
+    assert again.seconds > solution.seconds and again.spent[SOLVING] > solution.spent[SOLVING]
+
+
+def test_the_policy_fit_and_the_evaluation_are_part_of_the_time():
+    quick = {"traversals": 50, "steps": 2, "fresh_steps": 2, "policy_steps": 500}
+    solution = equipoise.solve("kuhn_poker", "deep-cfr", iterations=1, parameters=quick)
+    assert solution.spent["fitting"] > 0.1
+    assert solution.history[-1]["fitting_seconds"] == pytest.approx(solution.spent["fitting"], abs=0.01)
+
+
+def test_seconds_are_seconds_of_solving_with_a_cold_cache(tmp_path):
+    code = (
+        "import json, equipoise\n"
+        "found = equipoise.solve('kuhn_poker', seconds=1.0)\n"
+        "print(json.dumps({**found.spent, 'iterations': found.iterations, 'seconds': found.seconds}))"
+    )
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["compiling"] > 1.0, "the cache was not cold"
+    assert 0.7 <= found["solving"] + found["evaluation"] + found["writing"] < 2.0 and found["iterations"] > 1000
+    assert found["seconds"] > found["compiling"] + found["solving"]
+
+
+def test_time_left_does_not_jump_when_an_evaluation_falls_into_a_window():
+    """Ten iterations a second, and every eleventh second goes into an evaluation: the guess falls steadily."""
+    forecast, clock, iteration, told = Forecast(Stop(iterations=1000), evaluation_growth=1.1), 0.0, 0, []
+    evaluate_at, records = 1, []
+    while iteration < 1000:
+        iteration, clock = iteration + 1, clock + 0.1
+        forecast.ran(1, 0.1 * (1.0 + 0.3 * math.sin(iteration)))
+        if iteration >= evaluate_at:
+            clock += 1.0
+            forecast.evaluation_seconds = 1.0
+            evaluate_at = max(iteration + 1, int(iteration * 1.1))
+            records.append({"iteration": iteration, "exploitability": 1.0})
+        told.append((clock, forecast.progress(iteration, clock, clock, records).seconds_left))
+    whole = told[-1][0]
+    for clock, left in told[100:]:
+        assert left == pytest.approx(whole + 1.0 - clock, rel=0.35, abs=3.0)
+
+
+def test_nothing_is_said_to_be_done_while_work_remains():
+    forecast = Forecast(Stop(seconds=10.0), evaluation_growth=1.1)
+    forecast.ran(5, 10.0)
+    forecast.evaluation_seconds = 60.0
+    records = [{"iteration": 3, "exploitability": 1.0}]
+    progress = forecast.progress(5, 10.5, 10.5, records)
+    assert progress.seconds_left >= 60.0
+    forecast = Forecast(Stop(iterations=5), evaluation_growth=1.1)
+    forecast.ran(5, 10.0)
+    assert "0 s left" not in describe(forecast.progress(5, 10.0, 10.0, records)).replace("10 s left", "")
+
+
+def test_lines_come_when_a_phase_takes_a_while_and_then_every_few_seconds(capsys, monkeypatch):
+    from equipoise.views import progress as view
+
+    monkeypatch.setattr(view, "SECONDS_BETWEEN_LINES", 0.8)
+    monkeypatch.setattr(view, "WORTH_A_LINE", 0.2)
+    with show_progress("a game") as on_progress:
+        on_progress(Phase(what="too short to mention"))
+        on_progress(Phase(what="building the tree"))
+        time.sleep(1.5)
+        on_progress(Phase(what="exact evaluation", share=0.25, seconds=10.0))
+        time.sleep(0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["a game", "  building the tree"]
+    assert re.fullmatch(r"  building the tree, [12] s", lines[2])
+    assert lines[3] == "  exact evaluation, 25 %, 30 s left"
+    assert not any("too short" in line for line in lines)
+
+
+def test_a_quick_run_prints_no_progress(capsys):
+    with show_progress("a game") as on_progress:
+        equipoise.solve("kuhn_poker", iterations=3, on_progress=on_progress)
+    assert "exact evaluation" not in capsys.readouterr().err
