@@ -301,7 +301,12 @@ ROWS_AT_ONCE = 65536
 
 
 def read(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Float:
-    """Return the outputs of some rows, in parts that fit in memory."""
+    """Return the outputs of some rows, in parts that fit in memory, on the calling thread alone.
+
+    PyTorch's number of threads counts for the thread that sets it: in any other, MKL would use every core, and round as
+    many threads do.
+    """
+    torch.set_num_threads(1)
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
     at_once = holdem.ROWS_AT_ONCE if isinstance(network, CardNetwork) else ROWS_AT_ONCE
     parts = [np.zeros((0, seen.num_columns))]

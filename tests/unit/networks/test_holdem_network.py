@@ -1,5 +1,10 @@
 """Networks over codes: hold'em's own network is the printed one, and rows are what the grammar of keys says."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -180,6 +185,27 @@ def test_every_network_reads_codes_in_any_order_and_company(architecture, cards)
     assert together.std(axis=0).min() > 1e-4
     np.testing.assert_array_equal(read(rows, network.network, codes, CPU), together)
     assert len(network.read_at(codes[:0])) == 0
+
+
+PRODUCTS = """
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from tests.unit.networks.test_holdem_network import CPU, FeedForward, TrainedNetwork, rows_of, some_codes
+
+rows = rows_of("flop_holdem")
+network = TrainedNetwork(rows, (0,), FeedForward(width=8), head=1.0, seed=3, device=CPU)
+for count in (36, 42):  # sizes at which MKL, on two threads, cuts a product in another way than on one
+    codes = some_codes(rows, count)
+    with ThreadPoolExecutor(1) as pool:
+        assert np.array_equal(pool.submit(network.read_at, codes).result(), network.read_at(codes))
+"""
+
+
+@pytest.mark.processes
+def test_every_thread_reads_the_same_bits():
+    """In a process of its own, since MKL reads its settings once; these are the ones under which it showed."""
+    settings = {**os.environ, "MKL_CBWR": "COMPATIBLE", "OMP_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", PRODUCTS], env=settings, check=True, cwd=Path(__file__).parents[3])
 
 
 def test_a_network_of_codes_learns_which_hands_are_pairs(seed, level):
