@@ -107,7 +107,7 @@ def test_an_algorithm_is_explained(run):
     assert "max" in run("algorithms", "dncfr")[1]
     (told,) = last_json(run("algorithms", "deep-cfr", "--json")[1])["algorithms"]
     assert told["values"]["fit"] == "scratch, hybrid or fine_tune" and told["only_with"]["k"] == "sampling=robust"
-    assert told["algorithm"] == "deep-cfr" and told["presets"]["paper"]["rate"] == 1e-3
+    assert told["algorithm"] == "deep-cfr" and told["presets"]["b19"]["rate"] == 1e-3
     code, _, err = run("algorithms", "deepcfr")
     assert code == 2 and "did you mean 'deep-cfr'?" in err
 

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -46,6 +46,7 @@ from equipoise.solvers.parameters import (
     SingleDeepCFR,
     StrategyNetwork,
 )
+from equipoise.solvers.presets import PAPER, PRESETS, Preset
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup
 from equipoise.trees.board_form import board_form, has_board_form
@@ -103,8 +104,6 @@ class Recipe:
     settings: type[Any]  # a dataclass of knobs and parts, which `make` is handed
     make_from: Callable[[Setup, Any], Solver]
     works_on: Callable[[Game, Engine], str]  # what kind of game it is to this algorithm: one of settings.GAMES
-    presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # other defaults, by name
-    unlisted_presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # in games too large to list
     unlisted_evaluation: int = 10  # the first iteration that is evaluated there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
     networks: bool = False
@@ -124,6 +123,12 @@ class Recipe:
     def knobs(self) -> tuple[Knob, ...]:
         """Return all settings: what `--set` takes, and what is known of each."""
         return knobs_of(self.settings)
+
+    @cached_property
+    def presets(self) -> dict[str, Preset]:
+        """Return settings of papers, by name; what the algorithm has no setting for is left out."""
+        names = {knob.name: knob for knob in self.knobs}
+        return {name: preset.of(names) for name, preset in PRESETS.get(self.name, {}).items()}
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -147,10 +152,11 @@ class Recipe:
     def _preset(self, name: str | None, game: str) -> Mapping[str, object]:
         if name is None:
             return {}
-        if name not in self.presets:
+        chosen = PAPER.get(self.name, name) if name == "paper" else name
+        if chosen not in self.presets:
             has = f"it has {', '.join(self.presets)}" if self.presets else "it has none"
-            raise InvalidParameter(f"{self.name} has no preset '{name}'; {has}")
-        return {**self.presets[name], **(self.unlisted_presets.get(name, {}) if game == "codes" else {})}
+            raise InvalidParameter(f"{self.name} has no preset '{name}'{nearest(name, self.presets) or f'; {has}'}")
+        return self.presets[chosen].values(game)
 
     def recorded(self, stored: Mapping[str, object]) -> dict[str, object]:
         """Return the settings that a run recorded, or say which one is wrong."""
@@ -350,47 +356,6 @@ def _neural(maker: str) -> Callable[[Setup, Any], Solver]:
     return make
 
 
-_AS_PUBLISHED: dict[str, dict[str, object]] = {
-    # DN19: shared networks, LSTM with attention, all sums regressed, Algorithm 2; what it leaves open is in docs.
-    "paper": {
-        "k": 3,
-        "rule": "cfr_plus_plain",
-        "updates": "simultaneous",
-        "averaging": "own_reach",
-        "cards": "cards",
-        "network": "lstm+attention",
-        "width": 16,
-        "strategy_width": 16,
-        "shared": "yes",
-        "fitting": "algorithm2",
-        "scale": "sqrt",
-        "anchor": 0.0,
-        "strategy_kind": "sum",
-        "strategy_every": 1,
-    }
-}
-_DEEP_AS_PUBLISHED: dict[str, dict[str, object]] = {
-    # B19: refitted from scratch each time, 4,000 steps of 10,000 samples at 1e-3, gradients clipped to norm 1.
-    "paper": {
-        "cards": "cards",
-        "width": 64,
-        "layers": 3,
-        "fit": "scratch",
-        "fresh_steps": 4000,
-        "minibatch": 10_000,
-        "rate": 1e-3,
-        "clip_norm": 1.0,
-    }
-}
-_DEEP_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
-    # B19 section 5: 10,000 traversals, 4,000 steps of 10,000 samples, memories of 40 million.
-    "paper": {"traversals": 10_000, "network": "cards", "capacity": 40_000_000}
-}
-_DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED: dict[str, dict[str, object]] = {
-    # What the paper does with a list of infosets cannot be done without one: its own reach, and regressed sums.
-    "paper": {"averaging": "stochastic", "strategy_kind": "average", "network": "cards", "width": 64}
-}
-
 LI = "Li et al. 2019, 2020"
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -444,8 +409,6 @@ RECIPES: dict[str, Recipe] = {
             networks=True,
             make_from=_neural("make_double_neural"),
             works_on=_by_codes,
-            presets=_AS_PUBLISHED,
-            unlisted_presets=_DOUBLE_NEURAL_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="rs-mccfr+-rsn",
@@ -473,8 +436,6 @@ RECIPES: dict[str, Recipe] = {
             networks=True,
             make_from=_neural("make_deep_cfr"),
             works_on=_by_codes,
-            presets=_DEEP_AS_PUBLISHED,
-            unlisted_presets={"paper": {**_DEEP_UNLISTED_AS_PUBLISHED["paper"], "policy_steps": 4000}},
             evaluation_growth=1.5,
         ),
         Recipe(
@@ -485,8 +446,6 @@ RECIPES: dict[str, Recipe] = {
             networks=True,
             make_from=_neural("make_deep_cfr"),
             works_on=_by_codes,
-            presets=_DEEP_AS_PUBLISHED,
-            unlisted_presets=_DEEP_UNLISTED_AS_PUBLISHED,
         ),
         Recipe(
             name="nfsp",

@@ -22,7 +22,7 @@ def described(recipe: Recipe) -> dict[str, Any]:
         "choices": {knob.name: list(knob.kind.words) for knob in recipe.knobs if isinstance(knob.kind, Choice)},
         "only_with": {knob.name: knob.where for knob in recipe.knobs if knob.when},
         "published_as": {knob.name: knob.published for knob in recipe.knobs if knob.published},
-        "presets": {name: dict(values) for name, values in recipe.presets.items()},
+        "presets": {name: preset.values() for name, preset in recipe.presets.items()},
         "large_games": {knob.name: knob.unlisted for knob in recipe.knobs if knob.unlisted != knob.default},
     }
 
@@ -52,7 +52,7 @@ def print_algorithm(recipe: Recipe) -> None:
         rows.append((knob.name, *default, knob.meaning + only, knob.kind.wanted))
     columns = ("--set", "default", *(("in games too large to list",) if large else ()), "meaning", "values")
     print_rows(rows, columns=columns)
-    for preset, values in recipe.presets.items():
-        print(f"\n--preset {preset}: {' '.join(recipe.shown(values))}")  # noqa: T201
+    for name, preset in recipe.presets.items():
+        print(f"\n--preset {name}: {preset.about}\n  {' '.join(recipe.shown(preset.values()))}")  # noqa: T201
     example = recipe.shown(recipe.parameters)[0]
     print(f"\nexample: equipoise solve leduc_poker --algorithm {recipe.name} --set {example}")  # noqa: T201

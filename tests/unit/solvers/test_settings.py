@@ -94,14 +94,14 @@ def two_values(knob, value):
     return (value, value / 2) if value else (0.25, 0.5)
 
 
-def fingerprint(algorithm, game, given):
+def fingerprint(algorithm, game, given, preset=None):
     recipe = RECIPES[algorithm]
     with pytest.MonkeyPatch.context() as patch:
         if game == "codes":
             patch.setattr(sizes, "MOST_LISTED", 0)
         setup = Setup(game=GAMES_OF[game](), seed=3)
         assert recipe.works_on(setup.game, setup.engine) == game
-        solver = recipe.solver(setup, given)
+        solver = recipe.solver(setup, given, preset)
         solver.run(OF_TABLES if algorithm.endswith("mccfr") or algorithm == "probing" else ITERATIONS)
         solver.average_strategy()  # Deep CFR fits its policy when it is asked for
         return {name: np.array(array) for name, array in solver.state().items()}
