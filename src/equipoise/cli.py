@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
@@ -25,6 +26,9 @@ from equipoise.usage import NUMBER, WHOLE, in_words
 
 if TYPE_CHECKING:
     from equipoise.policies.holdem_policy import HoldemPolicy, Line
+    from equipoise.policies.spot_policy import SpotPolicy
+
+LONGEST_NAME = 120  # of a run directory
 
 app = App(
     name="equipoise",
@@ -114,6 +118,9 @@ def solve(
         Parameter(help="Hold'em: stop at this nash_conv (both players' gains added up), in mbb/g."),
         NUMBER,
     ] = None,
+    until_pot: Annotated[
+        float | None, Parameter(help="Spots: stop at this exploitability in per cent of the pot, such as 0.5.")
+    ] = None,
     seconds: Annotated[
         float | None,
         Parameter(
@@ -175,6 +182,7 @@ def solve(
             iterations=iterations,
             until=until,
             until_mbb=until_mbb,
+            until_pot=until_pot,
             seconds=seconds,
             core_seconds=core_seconds,
             seed=seed,
@@ -207,6 +215,9 @@ def resume(
     until_mbb: Annotated[
         float | None, Parameter(help="Hold'em: continue until this nash_conv in mbb/g."), NUMBER
     ] = None,
+    until_pot: Annotated[
+        float | None, Parameter(help="Spots: go on to this exploitability in per cent of the pot.")
+    ] = None,
     seconds: Annotated[
         float | None, Parameter(help="Continue until this time in total, earlier sessions included."), NUMBER
     ] = None,
@@ -230,6 +241,7 @@ def resume(
             iterations=iterations,
             until=until,
             until_mbb=until_mbb,
+            until_pot=until_pot,
             seconds=seconds,
             core_seconds=core_seconds,
             threads=threads,
@@ -402,13 +414,25 @@ def show(
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Hold'em: draw the grid to this .png, .svg or .pdf file.")
     ] = None,
+    runouts: Annotated[
+        bool, Parameter(negative="", help="Spots: show the play after --line on every next card, one row a card.")
+    ] = False,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Print a strategy: the probability of each action at each infoset; hold'em as grids of starting hands."""
     from equipoise.policies.holdem_policy import HoldemPolicy
+    from equipoise.policies.spot_policy import SpotPolicy
 
     policy = _opened(run, device)
+    if isinstance(policy, SpotPolicy):
+        if not (infoset is None and player is None and limit is None):
+            raise NotSupported(
+                "--infoset, --player and --limit are for other games; a spot has --line, --board, --hand"
+            )
+        return _show_spot(policy, line or "", board or "", hand or "", runouts, output, json)
+    if runouts:
+        raise NotSupported(f"--runouts is for spots; {policy.game} is none")
     if isinstance(policy, HoldemPolicy):
         if player is not None or limit is not None:
             raise NotSupported(
@@ -445,6 +469,42 @@ def show(
     if len(indices) > limit:
         print(f"... and {len(indices) - limit:,} more infosets; --limit N shows more, --infoset KEY one of them")
     return None
+
+
+def _show_spot(
+    policy: "SpotPolicy", line: str, board: str, hand: str, runouts: bool, output: Path | None, as_json: bool
+) -> None:
+    """Show a line of a spot: means, class by class, or as a picture; or all cards that may come before it."""
+    from equipoise.views.grids import draw_grid, print_grids
+    from equipoise.views.spots import line_rows, pot_of, print_runouts, print_spot_line
+
+    if runouts:
+        if board or output is not None:
+            raise NotSupported("--runouts goes through all boards; leave out --board and -o")
+        dealt = policy.betting_at(line).round
+        if dealt == 0:
+            raise NotSupported("--runouts needs a --line that goes on to the next round, such as --line cc/")
+        found = [(cards, count, policy.line(line, cards).select(hand)) for cards, count in policy.runouts(dealt)]
+        if as_json:
+            rows = [{"board": cards, "stands_for": count, **each.means()} for cards, count, each in found]
+            return _print_json({"game": policy.game, **policy.origin, "line": line, "runouts": rows})
+        return print_runouts(found)
+    shown = policy.line(line, board)
+    if output is not None:
+        draw_grid(shown.select(hand), output)
+        return _say_written(output, as_json, {"game": policy.game, "line": line, "board": board})
+    if as_json:
+        chosen = shown.select(hand)
+        numbers = {
+            "line": shown.betting.text,
+            "board": shown.board_text(),
+            "player": shown.player,
+            "pot": pot_of(shown),
+        }
+        listed = {"all": chosen.means(), "hands": list(line_rows([chosen]))}
+        return _print_json({"game": policy.game, **policy.origin, **numbers, **listed})
+    print_spot_line(shown, hand)
+    return None if hand else print_grids(shown)
 
 
 def _show_class(line: "Line", name: str, origin: Mapping[str, Any], as_json: bool) -> None:
@@ -538,15 +598,28 @@ def export(
         str | None,
         Parameter(help="Hold'em: export play on this board, such as 2c7d9s; by default play before the flop."),
     ] = None,
+    line: Annotated[
+        str | None, Parameter(help="Spots: export this line only, such as r200c/; by default all lines of the round.")
+    ] = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Write a policy as JSON, CSV or a pickled OpenSpiel TabularPolicy, or its game as a Gambit .efg file."""
     from equipoise.games import load_game
-    from equipoise.policies.export import write_csv, write_json, write_open_spiel
+    from equipoise.policies.export import write_csv, write_json, write_open_spiel, write_rows
     from equipoise.policies.holdem_policy import HoldemPolicy
+    from equipoise.policies.spot_policy import SpotPolicy
+    from equipoise.views.spots import line_rows
 
     policy = _opened(run, device)
+    if isinstance(policy, SpotPolicy):
+        if to not in ("csv", "json"):
+            raise NotSupported(f"spots are exported as csv or json, not as {to}")
+        lines = [line] if line is not None else list(policy.lines_on(board or ""))
+        write_rows(line_rows(policy.line(each, board or "") for each in lines), to, output)
+        return _say_written(output, json, {"game": policy.game, "to": to, "lines": lines})
+    if line is not None:
+        raise NotSupported(f"--line is for spots; leave it out for {policy.game}")
     if isinstance(policy, HoldemPolicy):
         if to not in ("csv", "json"):
             raise NotSupported(f"{policy.game} is too large for {to}; export part of it as csv or json")
@@ -559,7 +632,7 @@ def export(
         write_efg(load_game(policy.game), output)
     else:
         {"json": write_json, "csv": write_csv, "open_spiel": write_open_spiel}[to](policy, output)
-    _say_written(output, json, {"game": policy.game, "to": to})
+    return _say_written(output, json, {"game": policy.game, "to": to})
 
 
 @app.command
@@ -604,7 +677,7 @@ def reproduce(
 @app.command
 def bench(
     suite: Annotated[
-        Literal["tabular", "sampling", "neural", "threads"], Parameter(help="What to measure.")
+        Literal["tabular", "sampling", "neural", "threads", "spots"], Parameter(help="What to measure.")
     ] = "tabular",
     /,
     *,
@@ -638,7 +711,10 @@ def _new_folder(game: str, algorithm: str, seed: int) -> AbstractContextManager[
     """Make a run directory that is named after what runs."""
     from equipoise.runs.directory import new_folder
 
-    plain = "".join(c if c.isalnum() or c in "_+=-" else "-" for c in f"{game}-{algorithm}-seed{seed}").strip("-")
+    text = f"{game}-{algorithm}-seed{seed}"
+    if len(text) > LONGEST_NAME:  # ranges can be longer than names of files may be
+        text = f"{game[:LONGEST_NAME]}-{zlib.crc32(game.encode()):08x}-{algorithm}-seed{seed}"
+    plain = "".join(c if c.isalnum() or c in "_+=-" else "-" for c in text).strip("-")
     return new_folder(Path("runs"), plain)
 
 

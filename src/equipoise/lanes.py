@@ -26,6 +26,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 LANES = 16
 CACHE_LINE = 64  # bytes
+SMALLEST = 1e-30  # one over it is a number in single precision, and so is that times what is multiplied by it
 
 Vector = Any  # sixteen numbers
 
@@ -82,8 +83,10 @@ def _splat(builder: Any, number: Any) -> Any:
     return builder.shuffle_vector(first, first, mask)
 
 
-def _zero(context: Any, lanes: LanesType) -> Any:
-    return ir.Constant(ir.VectorType(context.get_value_type(lanes.dtype), LANES), [0.0] * LANES)
+def _constant(context: Any, lanes: LanesType, number: float) -> Any:
+    element = context.get_value_type(lanes.dtype)
+    exact = float(np.float32(number)) if lanes.dtype == types.float32 else number
+    return ir.Constant(ir.VectorType(element, LANES), [exact] * LANES)
 
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -112,22 +115,35 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         """Return the larger numbers of two vectors."""
         return np.where(first > second, first, second)
 
-    def over(first: Vector, second: Vector, otherwise: Vector) -> Vector:
-        """Return ``first / second`` where ``second`` is above zero, and ``otherwise`` elsewhere."""
+    def over(first: Vector, second: Vector) -> Vector:
+        """Return ``first / second`` where ``second`` is above ``SMALLEST``, and zero elsewhere."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.where(second > 0, first / second, otherwise)
+            return np.where(second > SMALLEST, first / second, second.dtype.type(0))
+
+    def where_none(tested: Vector, chosen: Vector) -> Vector:
+        """Return ``chosen`` where ``tested`` is not above ``SMALLEST``, and zero elsewhere."""
+        return np.where(tested > SMALLEST, tested.dtype.type(0), chosen)
 
     def where_positive(tested: Vector, chosen: Vector, otherwise: Vector) -> Vector:
         """Return ``chosen`` where ``tested`` is above zero, and ``otherwise`` elsewhere."""
         return np.where(tested > 0, chosen, otherwise)
 
     def transpose(
-        source: npt.NDArray[Any], start: int, stride: int, target: npt.NDArray[Any], to: int, step: int
+        source: npt.NDArray[Any], starts: npt.NDArray[Any], number: int, offset: int, target: npt.NDArray[Any], to: int
     ) -> None:
-        """Copy sixteen lines of sixteen numbers, ``stride`` apart, as columns of lines that are ``step`` apart."""
-        block = np.stack([source[start + k * stride : start + k * stride + LANES] for k in range(LANES)])
+        """Write sixteen lines of sixteen numbers as columns, side by side: lines of the target follow each other.
+
+        The lines begin at ``starts[number]``, ``starts[number + 1]``, ..., each plus ``offset``.
+        """
+        at = [int(starts[int(number) + k]) + int(offset) for k in range(LANES)]
+        block = np.stack([source[first : first + LANES] for first in at])
+        target[int(to) : int(to) + LANES * LANES] = block.T.ravel()
+
+    def transpose_back(source: npt.NDArray[Any], start: int, target: npt.NDArray[Any], to: int, step: int) -> None:
+        """Write sixteen lines of sixteen numbers, which follow each other, as columns of lines ``step`` apart."""
+        block = source[int(start) : int(start) + LANES * LANES].reshape(LANES, LANES)
         for k in range(LANES):
-            target[to + k * step : to + k * step + LANES] = block[:, k]
+            target[int(to) + k * int(step) : int(to) + k * int(step) + LANES] = block[:, k]
 
 else:
 
@@ -157,7 +173,7 @@ else:
         """Return sixteen zeros in the precision of an array."""
 
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return _zero(context, sig.return_type)
+            return _constant(context, sig.return_type, 0.0)
 
         return LanesType(array.dtype)(array), lower
 
@@ -175,7 +191,7 @@ else:
         """Return what is above zero, and zero for the rest."""
 
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            zero = _zero(context, sig.args[0])
+            zero = _constant(context, sig.args[0], 0.0)
             return builder.select(builder.fcmp_ordered(">", args[0], zero), args[0], zero)
 
         return vector(vector), lower
@@ -190,60 +206,91 @@ else:
         return first(first, second), lower
 
     @intrinsic
-    def over(typing: Any, first: Any, second: Any, otherwise: Any) -> Any:
-        """Return ``first / second`` where ``second`` is above zero, and ``otherwise`` elsewhere."""
+    def over(typing: Any, first: Any, second: Any) -> Any:
+        """Return ``first / second`` where ``second`` is above ``SMALLEST``, and zero elsewhere."""
 
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            safe = builder.fcmp_ordered(">", args[1], _zero(context, sig.args[1]))
-            return builder.select(safe, builder.fdiv(args[0], args[1]), args[2])
+            safe = builder.fcmp_ordered(">", args[1], _constant(context, sig.args[1], SMALLEST))
+            return builder.select(safe, builder.fdiv(*args), _constant(context, sig.args[0], 0.0))
 
-        return first(first, second, otherwise), lower
+        return first(first, second), lower
+
+    @intrinsic
+    def where_none(typing: Any, tested: Any, chosen: Any) -> Any:
+        """Return ``chosen`` where ``tested`` is not above ``SMALLEST``, and zero elsewhere."""
+
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            some = builder.fcmp_ordered(">", args[0], _constant(context, sig.args[0], SMALLEST))
+            return builder.select(some, _constant(context, sig.args[1], 0.0), args[1])
+
+        return chosen(tested, chosen), lower
 
     @intrinsic
     def where_positive(typing: Any, tested: Any, chosen: Any, otherwise: Any) -> Any:
         """Return ``chosen`` where ``tested`` is above zero, and ``otherwise`` elsewhere."""
 
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            above = builder.fcmp_ordered(">", args[0], _zero(context, sig.args[0]))
+            above = builder.fcmp_ordered(">", args[0], _constant(context, sig.args[0], 0.0))
             return builder.select(above, args[1], args[2])
 
         return chosen(tested, chosen, otherwise), lower
 
+    def _turned(builder: Any, lines: list[Any]) -> list[Any]:
+        """Transpose sixteen vectors: halves of ever smaller blocks change places, upper right with lower left."""
+        for half in (8, 4, 2, 1):
+            low = [k if not k & half else k - half + LANES for k in range(LANES)]
+            high = [k + half if not k & half else k + LANES for k in range(LANES)]
+            masks = [ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask) for mask in (low, high)]
+            swapped = list(lines)
+            for k in range(LANES):
+                if not k & half:
+                    pair = lines[k], lines[k + half]
+                    swapped[k], swapped[k + half] = (builder.shuffle_vector(*pair, mask) for mask in masks)
+            lines = swapped
+        return lines
+
     @intrinsic
-    def transpose(typing: Any, source: Any, start: Any, stride: Any, target: Any, to: Any, step: Any) -> Any:
-        """Copy sixteen lines of sixteen numbers, ``stride`` apart, as columns of lines that are ``step`` apart."""
+    def transpose(typing: Any, source: Any, starts: Any, number: Any, offset: Any, target: Any, to: Any) -> Any:
+        """Write sixteen lines of sixteen numbers as columns, side by side: lines of the target follow each other.
+
+        The lines begin at ``starts[number]``, ``starts[number + 1]``, ..., each plus ``offset``.
+        """
 
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             align = source.dtype.bitwidth // 8
-
-            def places(array: int, first: int, apart: int) -> list[Any]:
-                at = context.cast(builder, args[first], sig.args[first], types.intp)
-                further = context.cast(builder, args[apart], sig.args[apart], types.intp)
-                found = []
-                for _ in range(LANES):
-                    found.append(_place(context, builder, sig.args[array], args[array], at, types.intp))
-                    at = builder.add(at, further)
-                return found
-
-            lines = [builder.load(place, align=align) for place in places(0, 1, 2)]
-            word = ir.IntType(32)
-            for half in (8, 4, 2, 1):
-                # The halves of blocks change places: the upper right with the lower left.
-                low = [k if not k & half else k - half + LANES for k in range(LANES)]
-                high = [k + half if not k & half else k + LANES for k in range(LANES)]
-                masks = [ir.Constant(ir.VectorType(word, LANES), mask) for mask in (low, high)]
-                swapped = list(lines)
-                for k in range(LANES):
-                    if not k & half:
-                        pair = lines[k], lines[k + half]
-                        swapped[k] = builder.shuffle_vector(*pair, masks[0])
-                        swapped[k + half] = builder.shuffle_vector(*pair, masks[1])
-                lines = swapped
-            for line, place in zip(lines, places(3, 4, 5), strict=True):
-                builder.store(line, place, align=align)
+            word = context.get_value_type(types.intp)
+            first, further, out = (context.cast(builder, args[k], sig.args[k], types.intp) for k in (2, 3, 5))
+            listed = context.make_array(sig.args[1])(context, builder, args[1]).data
+            lines = []
+            for k in range(LANES):
+                begin = builder.load(builder.gep(listed, [builder.add(first, ir.Constant(word, k))]))
+                at = builder.add(context.cast(builder, begin, starts.dtype, types.intp), further)
+                lines.append(builder.load(_place(context, builder, source, args[0], at, types.intp), align=align))
+            for k, line in enumerate(_turned(builder, lines)):
+                at = builder.add(out, ir.Constant(word, k * LANES))
+                builder.store(line, _place(context, builder, target, args[4], at, types.intp), align=align)
             return context.get_dummy_value()
 
-        return types.void(source, start, stride, target, to, step), lower
+        return types.void(source, starts, number, offset, target, to), lower
+
+    @intrinsic
+    def transpose_back(typing: Any, source: Any, start: Any, target: Any, to: Any, step: Any) -> Any:
+        """Write sixteen lines of sixteen numbers, which follow each other, as columns of lines ``step`` apart."""
+
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            align = source.dtype.bitwidth // 8
+            word = context.get_value_type(types.intp)
+            first, out, further = (context.cast(builder, args[k], sig.args[k], types.intp) for k in (1, 3, 4))
+            lines = []
+            for k in range(LANES):
+                at = builder.add(first, ir.Constant(word, k * LANES))
+                lines.append(builder.load(_place(context, builder, source, args[0], at, types.intp), align=align))
+            for line in _turned(builder, lines):
+                builder.store(line, _place(context, builder, target, args[2], out, types.intp), align=align)
+                out = builder.add(out, further)
+            return context.get_dummy_value()
+
+        return types.void(source, start, target, to, step), lower
 
 
 def aligned_zeros(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -38,6 +38,7 @@ GAMES = {
     "listed": "games whose infosets can be listed",
     "codes": "games too large to list",
     "boards": "games solved board by board, such as flop_holdem",
+    "spots": "spots",
     "holdem": "hold'em",
 }
 

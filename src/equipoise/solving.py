@@ -28,10 +28,12 @@ from equipoise.errors import (
 )
 from equipoise.games import Game, load_game
 from equipoise.games.bluff import Bluff
+from equipoise.games.spots import Spot
 from equipoise.memory import readable_bytes
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
 from equipoise.policies.policy import Policy, policy_from_strategies, read_policy
+from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
 from equipoise.runs.drive import Interrupted, Record, Stop, drive
@@ -41,20 +43,25 @@ from equipoise.runs.settings import settings_of
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_tables import Table, TableStrategy
-from equipoise.solvers.recipes import Solver, find_recipe, threads_that_pay
+from equipoise.solvers.recipes import SPOT_DEFAULTS, Solver, find_recipe, threads_that_pay
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import Form, Setup
+from equipoise.solvers.spot_cfr import SpotCFR, tables_from
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
+from equipoise.trees.spot_form import SpotForm, spot_form
 from equipoise.work import Stopped
 
 DEFAULT_ITERATIONS = 1000
 DISK_WORTH_SAYING = 100 << 20
 MEASURED = ("value", "nash_conv", "exploitability")
+
+AnyPolicy = Policy | HoldemPolicy | SpotPolicy
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,6 +80,7 @@ class Solution:
     nash_conv: float
     exploitability: float
     nash_conv_mbb: float | None  # in thousandths of a big blind, for hold'em
+    of_spot: Record  # spots: ev_first, exploitability_pot and memory
     history: list[Record]
     threads: int
     solver: Solver
@@ -92,7 +100,7 @@ class Solution:
         return f"<Solution of {self.game}: {took}{measured}{kept}>"
 
     @cached_property
-    def policy(self) -> Policy | HoldemPolicy:
+    def policy(self) -> AnyPolicy:
         """Return the average strategy as a policy."""
         origin = {name: number for name, number in self.summary().items() if name != "game"}
         return _policy_of(self.solver, origin, Phases())
@@ -115,6 +123,7 @@ class Solution:
         if math.isnan(self.exploitability):
             why = {"not_evaluated": self.solver.form.why} if isinstance(self.solver.form, UnmeasuredForm) else {}
             return {name: number for name, number in numbers.items() if name not in MEASURED} | why
+        numbers |= self.of_spot
         return numbers if self.nash_conv_mbb is None else {**numbers, "nash_conv_mbb": self.nash_conv_mbb}
 
 
@@ -125,6 +134,7 @@ def solve(
     iterations: int | None = None,
     until: float | None = None,
     until_mbb: float | None = None,
+    until_pot: float | None = None,
     seconds: float | None = None,
     core_seconds: float | None = None,
     seed: int = 0,
@@ -146,8 +156,9 @@ def solve(
 
     ``algorithm`` is CFR+ by default, and on flop hold'em the one that reaches 5 mbb/g soonest (docs/methods.md).
     Stops at whichever of ``iterations``, ``until`` (an exploitability), ``until_mbb`` (a nash_conv in thousandths of a
-    big blind), ``seconds`` and ``core_seconds`` (processor time of all threads) is reached first; 1000 iterations when
-    none is given. With ``out`` the run is kept in that directory and can be resumed. The result depends on the game,
+    big blind), ``until_pot`` (spots: an exploitability in per cent of the pot), ``seconds`` and ``core_seconds``
+    (processor time of all threads) is reached first; 1000 iterations when none is given.
+    With ``out`` the run is kept in that directory and can be resumed. The result depends on the game,
     the algorithm, its parameters, the number of iterations and the seed, not on ``threads``. The strategy is evaluated
     after iteration ``first_evaluation``, then each time the iterations have grown by ``evaluation_growth``: 1 and 1.1
     by default, 10,000 and 2 in games so large that an evaluation takes half a minute, 10 and 1.25 on flop hold'em,
@@ -165,8 +176,10 @@ def solve(
         algorithm = default_algorithm(game)
     recipe = find_recipe(algorithm)
     unlisted = recipe.unlists(game, engine)
-    resolved = recipe.resolve(parameters or {}, preset, game=recipe.works_on(game, engine))
-    until = _until(game, until, until_mbb)
+    usual = SPOT_DEFAULTS.get(algorithm, {}) if isinstance(game, Spot) and preset is None else {}
+    given = {**usual, **(parameters or {})}
+    resolved = recipe.resolve(given, preset, game=recipe.works_on(game, engine))
+    until = _until(game, until, until_mbb, until_pot)
     limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
     if all(limit is None for limit in limits.values()):
         limits["iterations"] = DEFAULT_ITERATIONS
@@ -242,11 +255,18 @@ def _require_disk(solver: Solver, folder: str | Path, phases: Phases) -> None:
 
 def default_algorithm(game: Game) -> str:
     """Return the algorithm that a game is solved with if none is named."""
-    return "dcfr" if has_board_form(game) else "cfr+"
+    return "dcfr" if has_board_form(game) or isinstance(game, Spot) else "cfr+"
 
 
-def _until(game: Game, until: float | None, until_mbb: float | None) -> float | None:
+def _until(game: Game, until: float | None, until_mbb: float | None, until_pot: float | None = None) -> float | None:
     """Return the exploitability to stop at, in the game's units."""
+    if until_pot is not None:
+        if until is not None or until_mbb is not None:
+            raise InvalidParameter("give one of until, until_mbb and until_pot")
+        if not isinstance(game, Spot):
+            raise NotSupported(f"{game.name} has no pot to measure by; give until, an exploitability, instead")
+        require_number("until_pot", until_pot, above=0)
+        return until_pot / 100 * game.pot
     if until_mbb is None:
         return until
     if until is not None:
@@ -263,6 +283,8 @@ def _evaluations(solver: Solver, growth: float) -> tuple[float, int]:
         return growth, 1
     if isinstance(solver.form, LargeForm):
         return 2.0, 10_000
+    if isinstance(solver.form, SpotForm):
+        return (1.1, 20) if len(solver.form.rounds) == 1 else (1.15, 20)
     return (2.0, 100_000) if isinstance(solver, SampledCFR) else (1.25, 10)
 
 
@@ -273,7 +295,7 @@ def _require_measurable(form: Form, stop: Stop) -> None:
 
 def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path, phases: Phases) -> None:
     """Let a solver take over what another run has found."""
-    if isinstance(solver.form, BoardForm | UnmeasuredForm):
+    if isinstance(solver.form, BoardForm | UnmeasuredForm | SpotForm):
         raise NotSupported(f"--init-from needs a game whose infosets can be listed, and {game.name} has too many")
     if not hasattr(solver, "start_from"):
         raise NotSupported(
@@ -347,6 +369,7 @@ def resume(
     iterations: int | None = None,
     until: float | None = None,
     until_mbb: float | None = None,
+    until_pot: float | None = None,
     seconds: float | None = None,
     core_seconds: float | None = None,
     threads: int | None = None,
@@ -367,7 +390,7 @@ def resume(
         config["device"] = find_recipe(config["algorithm"]).place(device)
         if directory.newest_checkpoint() == 0 and not restart:
             raise _nothing_to_resume(directory, [])
-        until = _until(game, until, until_mbb)
+        until = _until(game, until, until_mbb, until_pot)
         limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
         if any(limit is not None for limit in limits.values()):
             config["stop"] = limits
@@ -479,11 +502,17 @@ def _run(
 ) -> Solution:
     """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before."""
     form = solver.form
-    evaluator: Evaluator | LargeEvaluator | BoardEvaluator | None
+    evaluator: Evaluator | LargeEvaluator | BoardEvaluator | SpotEvaluator | None
     if isinstance(form, LargeForm):
         evaluator = LargeEvaluator(form)
     elif isinstance(form, BoardForm):
         evaluator = BoardEvaluator(
+            form,
+            threads=set_threads(config["threads"]),
+            on_boards=lambda done, boards: phases.report("exact evaluation", done / boards),
+        )
+    elif isinstance(form, SpotForm):
+        evaluator = SpotEvaluator(
             form,
             threads=set_threads(config["threads"]),
             on_boards=lambda done, boards: phases.report("exact evaluation", done / boards),
@@ -514,6 +543,7 @@ def _run(
             seed=config["seed"],
             **{name: last.get(name, math.nan) for name in MEASURED},
             nash_conv_mbb=last.get("nash_conv_mbb"),
+            of_spot=_of_spot(solver, last),
             history=records,
             threads=solver.threads,
             solver=solver,
@@ -551,26 +581,43 @@ def _run(
     found = solution()
     if isinstance(form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
         with phases.doing(WRITING, "writing the policy", left=False):
-            found.policy.save(directory.policy_path)
+            policy = found.policy
+            assert isinstance(policy, Policy)
+            policy.save(directory.policy_path)
     found.spent.update(phases.seconds())
     directory.save_result(found.summary())
     return found
 
 
-def named(game: Game, found: BestResponses) -> Record:
+def _of_spot(solver: Solver, last: Record) -> Record:
+    """Return the numbers that only spots have."""
+    if not isinstance(solver, SpotCFR):
+        return {}
+    return {
+        **{name: last[name] for name in ("ev_first", "exploitability_pot") if name in last},
+        "memory": solver.memory,
+    }
+
+
+def named(game: Game, found: BestResponses | SpotValues) -> Record:
     """Return the numbers of an evaluation, each under its name."""
     numbers = {"value": found.value, "nash_conv": found.nash_conv, "exploitability": found.exploitability}
+    if isinstance(game, Spot):
+        percent = 100 * found.exploitability / game.pot
+        numbers |= {"ev_first": found.value + game.pot / 2, "exploitability_pot": percent}
     per_chip = game.mbb_per_chip()
     return numbers if per_chip is None else {**numbers, "nash_conv_mbb": found.nash_conv * per_chip}
 
 
-def _policy_of(solver: Solver, origin: Mapping[str, Any], phases: Phases) -> Policy | HoldemPolicy:
+def _policy_of(solver: Solver, origin: Mapping[str, Any], phases: Phases) -> AnyPolicy:
     """Return what a solver has found as a policy."""
     with phases.doing(FITTING, announced=False):
         solver.conclude(phases.report)
     form, strategy = solver.form, solver.average_strategy()
     if isinstance(form, BoardForm):
         return BoardPolicy(form=form, strategy=strategy, origin=origin)
+    if isinstance(form, SpotForm):
+        return SpotPolicy(form=form, strategy=strategy, origin=origin)
     if isinstance(form, UnmeasuredForm):
         return LargePolicy(rules=form.game, strategy=strategy, origin=origin)
     if isinstance(form, LargeForm):
@@ -583,7 +630,7 @@ def has_networks(path: str | Path) -> bool:
     return Path(path).is_dir() and find_recipe(RunDirectory.open(path).config["algorithm"]).networks
 
 
-def load_policy(path: str | Path, *, device: str = "auto", on_progress: OnProgress = unseen) -> Policy | HoldemPolicy:
+def load_policy(path: str | Path, *, device: str = "auto", on_progress: OnProgress = unseen) -> AnyPolicy:
     """Return the policy in a file, of a finished run, or of an unfinished run's last checkpoint.
 
     Networks are opened on ``device``, wherever they were trained. A run of Deep CFR that was interrupted has no policy
@@ -603,6 +650,11 @@ def load_policy(path: str | Path, *, device: str = "auto", on_progress: OnProgre
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
     game = load_game(config["game"])
     unlisted = find_recipe(config["algorithm"]).unlists(game, config["engine"])
+    if isinstance(game, Spot) and config["engine"] == "auto":
+        checkpoint, form = _last_checkpoint(directory, only=SpotCFR.average_names(game.rounds)), spot_form(game)
+        _require_layout(directory, form.layout)
+        origin["iterations"] = checkpoint.iteration
+        return SpotPolicy(form=form, strategy=tables_from(form, "strategy", checkpoint.state), origin=origin)
     full_width = not unlisted and "buckets" not in config["parameters"]
     if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)

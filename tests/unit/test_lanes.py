@@ -14,6 +14,8 @@ from equipoise.lanes import (
     positive,
     store,
     transpose,
+    transpose_back,
+    where_none,
     where_positive,
     zeros,
 )
@@ -29,15 +31,21 @@ def combine(first, second, out):
     store(out, LANES, a - b)
     store(out, 2 * LANES, a * b)
     store(out, 3 * LANES, positive(a))
-    store(out, 4 * LANES, over(a, b, filled(first, 0.25)))
+    store(out, 4 * LANES, over(a, b) + where_none(b, filled(first, 0.25)))
     store(out, 5 * LANES, where_positive(a, b, zeros(first)))
     store(out, 6 * LANES, largest(a, b))
 
 
 @uncounted
-def turn(source, stride, target, step):
+def turn(source, starts, target):
     """Transpose one block."""
-    transpose(source, 3, stride, target, 5, step)
+    transpose(source, starts, 2, 3, target, 5)
+
+
+@uncounted
+def turn_back(source, target, step):
+    """Transpose one block."""
+    transpose_back(source, 5, target, 7, step)
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
@@ -57,12 +65,16 @@ def test_operations(precision):
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 def test_transpose(precision):
     source = np.arange(1000, dtype=precision)
-    target = np.zeros(1000, precision)
-    turn(source, 20, target, 33)
-    for k in range(LANES):
-        for j in range(LANES):
-            assert target[5 + j * 33 + k] == source[3 + k * 20 + j]
-    assert (target != 0).sum() == LANES * LANES
+    target, back = np.zeros(300, precision), np.zeros(1000, precision)
+    starts = np.array([0, 0, *np.random.default_rng(2).integers(0, 900, LANES)])
+    turn(source, starts, target)
+    lines = np.array([source[first + 3 : first + 3 + LANES] for first in starts[2:]])
+    np.testing.assert_array_equal(target[5 : 5 + LANES**2].reshape(LANES, LANES), lines.T)
+    assert not target[:5].any() and not target[5 + LANES**2 :].any()
+    turn_back(target, back, 33)
+    found = np.array([back[7 + k * 33 : 7 + k * 33 + LANES] for k in range(LANES)])
+    np.testing.assert_array_equal(found, lines)
+    assert (back != 0).sum() == (lines != 0).sum()
 
 
 def test_aligned():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from equipoise.bench import neural, sampling, tabular, threads
+from equipoise.bench import neural, sampling, spot_suite, tabular, threads
 from equipoise.bench.measure import Row
 
 SUITES: dict[str, Callable[..., list[Row]]] = {
@@ -10,4 +10,5 @@ SUITES: dict[str, Callable[..., list[Row]]] = {
     "sampling": sampling.sampling,
     "neural": neural.neural,
     "threads": threads.threads,
+    "spots": spot_suite.spots,
 }

@@ -18,6 +18,7 @@ from equipoise.games.poker import PokerGame
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import Policy, strategies_from_policy
+from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.trees.best_response import Strategies
 from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.board_evaluator import BoardStrategy
@@ -128,8 +129,10 @@ class BoardPolicyPlayer(HoldemPlayer):
 AnyPolicy = Policy | HoldemPolicy
 
 
-def player_of(name: str, policy: AnyPolicy) -> "PolicyPlayer | HoldemPlayer":
+def player_of(name: str, policy: AnyPolicy | SpotPolicy) -> "QueriedPlayer":
     """Return the player who plays by a policy."""
+    if isinstance(policy, SpotPolicy):
+        return QueriedPlayer(name, policy)
     if isinstance(policy, BoardPolicy):
         return BoardPolicyPlayer(name, policy)
     return HoldemPlayer(name, policy) if isinstance(policy, HoldemPolicy) else PolicyPlayer(name, policy)

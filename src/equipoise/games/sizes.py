@@ -34,8 +34,8 @@ class BettingSize:
         return sum(self.decisions) + sum(self.deals) + sum(self.ends)
 
 
-def betting_size(rules: BettingRules) -> BettingSize:
-    """Count the public betting tree of some rules."""
+def betting_size(rules: BettingRules, most_states: int = MOST_FUTURES) -> BettingSize:
+    """Count the public betting tree of some rules; more than ``most_states`` different states are refused."""
     rounds = len(rules.rounds)
     nothing = (0,) * (4 * rounds)
     futures: dict[BettingState, tuple[int, ...]] = {}
@@ -56,9 +56,9 @@ def betting_size(rules: BettingRules) -> BettingSize:
             continue
         children = [apply_action(rules, state, action)._replace(text="") for action in legal_actions(rules, state)]
         unknown = [child for child in children if not child.finished and child not in futures]
-        if len(futures) + len(stack) + len(unknown) > MOST_FUTURES:
+        if len(futures) + len(stack) + len(unknown) > most_states:
             raise TooLarge(
-                f"the betting has more than {MOST_FUTURES:,} different states, too many to count; give fewer bet sizes"
+                f"the betting has more than {most_states:,} different states, too many to count; give fewer bet sizes"
             )
         if unknown:
             stack.extend(unknown)

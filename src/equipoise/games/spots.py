@@ -41,6 +41,7 @@ from equipoise.games.sizes import betting_size
 FULL_BOARD = 5
 ROUND_NAMES = ("flop", "turn", "river")
 MOST_NODES = 200_000  # of the betting tree, cards not counted
+MOST_STATES = 10_000  # different ones: what must be looked at to count the nodes
 MOST_CHIPS = 10_000_000
 ALL_IN = "allin"
 NONE = "none"
@@ -349,7 +350,7 @@ def _read_board(text: str, deck: Deck) -> Cards:
         raise InvalidParameter(f"spot: board={text}: {error}") from None
     if not FULL_BOARD - 2 <= len(cards) <= FULL_BOARD:
         raise InvalidParameter(f"spot: board={text} has {len(cards)} cards; give the flop (3), turn (4) or river (5)")
-    return (*sorted(cards[:3]), *cards[3:])
+    return cards
 
 
 def _check_chips(name: str, chips: int) -> None:
@@ -378,7 +379,7 @@ def _check_sizes(made: Spot) -> None:
                 f"spot: stack={made.stack} is below the smallest bet of {smallest} chips; give smaller bets,"
                 " or bets=allin"
             )
-    nodes = betting_size(made.betting).nodes
+    nodes = betting_size(made.betting, MOST_STATES).nodes
     if nodes > MOST_NODES:
         raise InvalidParameter(
             f"spot: these bets and raises make {nodes:,} betting nodes, and at most {MOST_NODES:,} are solved; "

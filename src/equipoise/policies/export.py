@@ -3,7 +3,9 @@
 import csv
 import json
 import pickle
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 from equipoise.files import write_atomically
 from equipoise.policies.policy import Policy
@@ -35,6 +37,20 @@ def write_csv(policy: Policy, path: str | Path) -> None:
             for name, probability in zip(policy.action_names[index], policy.probabilities_at(index), strict=True):
                 reached = int(policy.is_reached(index))
                 writer.writerow([policy.players[index], key, name, repr(float(probability)), reached])
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], to: Literal["csv", "json"], path: str | Path) -> None:
+    """Write rows of named values: as CSV with a heading, or as one JSON object a line."""
+    with write_atomically(path, "w", newline="") as file:
+        writer: Any = None
+        for row in rows:
+            if to == "json":
+                file.write(json.dumps(row) + "\n")
+                continue
+            if writer is None:
+                writer = csv.DictWriter(file, list(row))
+                writer.writeheader()
+            writer.writerow(row)
 
 
 def write_open_spiel(policy: Policy, path: str | Path) -> None:

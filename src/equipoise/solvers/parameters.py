@@ -26,12 +26,12 @@ class FullWidth:
     """Full-width CFR by any rule."""
 
     rule: Rule = part(CFR)
-    updates: Updates = knob("alternating", UPDATES, ABOUT_UPDATES)
+    updates: Updates = knob("alternating", UPDATES, ABOUT_UPDATES, when={"game": ("listed", "boards")})
     storage: str = knob(
         "auto",
         Choice(("auto", *STORAGES)),
         "numbers of the tables; auto is float32",
-        when={"game": ("boards",)},
+        when={"game": ("boards", "spots")},
     )
 
 

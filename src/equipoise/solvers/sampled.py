@@ -294,6 +294,7 @@ class SampledCFR(AlwaysConcluded):
             return BucketSums(self._game, self._buckets, self.strategy_sum)
         if isinstance(self.form, LargeForm):
             return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
+        assert isinstance(self.form, SequenceForm)
         return TableMap(self.form).to_form(self.strategy_sum)
 
     def reached(self) -> npt.NDArray[np.bool_] | None:

@@ -10,6 +10,7 @@ from equipoise.sampling.tree import TableOrder
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.spot_form import SpotForm
 from equipoise.work import Report, silent
 
 
@@ -36,7 +37,7 @@ class AlwaysConcluded:
 
 
 # A game as evaluation sees it.
-Form = SequenceForm | LargeForm | BoardForm | UnmeasuredForm
+Form = SequenceForm | LargeForm | BoardForm | UnmeasuredForm | SpotForm
 
 
 SAMPLED_RULES: dict[str, Rule] = {

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from equipoise.compiled import kernel
 from equipoise.errors import NotSupported
 from equipoise.games import Game
-from equipoise.games.betting import BettingState, apply_action, legal_actions
+from equipoise.games.betting import BettingRules, BettingState, apply_action, legal_actions
 from equipoise.games.hand_ranks import deck_bits, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.suits import HOLE_CARDS, Cards, Int16, SuitIsomorphism, suit_isomorphism
@@ -217,10 +217,10 @@ def board_form(game: Game) -> BoardForm:
             f"{game.name} lacks two private cards, two rounds and one deal of board cards; choose another --engine"
         )
     cards = suit_isomorphism(len(game.deck.ranks), len(game.deck.suits), game.board_cards[1])
-    first, first_states, leaves = _betting_trees(game, [game.betting.start()])
+    first, first_states, leaves = betting_trees(game.betting, [game.betting.start()], 0)
     folds = [leaf for leaf in leaves if leaf.state.folded >= 0]
     closings = [leaf for leaf in leaves if leaf.state.folded < 0]
-    second, second_states, ends = _betting_trees(game, [leaf.state for leaf in closings])
+    second, second_states, ends = betting_trees(game.betting, [leaf.state for leaf in closings], 1)
     deck = cards.deck_size
     others = comb(deck - HOLE_CARDS, HOLE_CARDS)
     others_beside_board = comb(deck - HOLE_CARDS - game.board_cards[1], HOLE_CARDS)
@@ -243,11 +243,13 @@ def board_form(game: Game) -> BoardForm:
     )
 
 
-def _betting_trees(
-    game: PokerGame, roots: Sequence[BettingState]
+def betting_trees(
+    rules: BettingRules, roots: Sequence[BettingState], betting_round: int
 ) -> tuple[Betting, tuple[BettingState, ...], list[Leaf]]:
-    """Return the betting trees of one round below some states, breadth first, and their leaves."""
-    betting_round = roots[0].round
+    """Return the betting trees of one round below any states, breadth first, and their leaves.
+
+    A root at which the betting is over is a leaf itself.
+    """
     rows = [len(roots), len(roots)]
     nodes: list[tuple[int, int, int, int]] = []
     states: list[BettingState] = []
@@ -257,13 +259,13 @@ def _betting_trees(
         if state.finished or state.round != betting_round:
             leaves.append(Leaf(last, state))
             continue
-        player, actions = state.player, legal_actions(game.betting, state)
+        player, actions = state.player, legal_actions(rules, state)
         nodes.append((player, rows[player], last[player], len(actions)))
         states.append(state)
         for ordinal, action in enumerate(actions):
             row = rows[player] + ordinal
             after = (row, last[1]) if player == 0 else (last[0], row)
-            waiting.append((apply_action(game.betting, state, action), after))
+            waiting.append((apply_action(rules, state, action), after))
         rows[player] += len(actions)
     table = np.array(nodes, np.int64).reshape(-1, 4)
     columns = (table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), table[:, 3].copy())

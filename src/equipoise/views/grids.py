@@ -11,6 +11,7 @@ from rich.text import Text
 
 from equipoise.policies.holdem_policy import Line
 from equipoise.policies.policy import NEVER_REACHED
+from equipoise.policies.spot_policy import SpotLine
 from equipoise.views.plot import load_pyplot, save_picture
 from equipoise.views.tables import print_table
 
@@ -19,7 +20,7 @@ _UNREACHED: dict[str, Any] = {"facecolor": "#eeeeee", "edgecolor": "#bbbbbb", "h
 _RAISES = ("#c9503f", "#8b3a8f", "#dfab01")  # bets and raises
 
 
-def print_grids(line: Line) -> None:
+def print_grids(line: Line | SpotLine) -> None:
     """Print one grid an action, each cell a percentage."""
     grid, unreached, ranks = line.grid(), line.unreached(), line.game.deck.ranks[::-1]
     print(line.title() + "; percent, suited hands above the diagonal")  # noqa: T201
@@ -57,7 +58,11 @@ def _colours_of(actions: Sequence[str]) -> list[str]:
     return passive + [to_hex(colormaps["plasma"](share)) for share in np.linspace(0.15, 0.9, raises)]
 
 
-def draw_grid(line: Line, path: str | Path) -> None:
+def _heading(line: Line | SpotLine) -> str:
+    return line.title() if isinstance(line, SpotLine) else f"{line.game.name}, {line.title()}"  # a spot's name is long
+
+
+def draw_grid(line: Line | SpotLine, path: str | Path) -> None:
     """Draw the grid, each cell filled with the colours of its actions by their shares."""
     pyplot = load_pyplot()
     from matplotlib.patches import Patch, Rectangle
@@ -79,7 +84,7 @@ def draw_grid(line: Line, path: str | Path) -> None:
     for edge in range(size + 1):
         axes.axhline(edge, color="white", linewidth=0.8)
         axes.axvline(edge, color="white", linewidth=0.8)
-    axes.set(xlim=(0, size), ylim=(size, 0), xticks=[], yticks=[], title=f"{line.game.name}, {line.title()}")
+    axes.set(xlim=(0, size), ylim=(size, 0), xticks=[], yticks=[], title=_heading(line))
     axes.set_aspect("equal")
     patches = [Patch(color=colour, label=action) for action, colour in zip(line.actions, colours, strict=True)]
     if unreached.any():

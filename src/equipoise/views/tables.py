@@ -34,11 +34,15 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     """Print named numbers, one a line, with what they are measured in."""
     units = {"value": f"{unit} to player 0", "nash_conv": unit, "exploitability": f"{unit} (nash_conv / 2)"}
     units["nash_conv_mbb"] = "mbb/g (thousandths of a big blind a game, both players' gains together)"
+    units["ev_first"] = f"{unit} to the first player, its share of the pot included"
+    units["exploitability_pot"] = "% of the pot"
+    units["memory"] = "bytes"
     units["seconds"] = f"s on {numbers['threads']} thread(s)" if "threads" in numbers else "s"
     spent = {name.removesuffix("_seconds"): number for name, number in numbers.items() if name.endswith("_seconds")}
     if spent:  # what took a share that can be seen
         seen = [f"{name} {time:.3g}" for name, time in spent.items() if time >= 0.005 * numbers["seconds"]]
         units["seconds"] += f": {', '.join(seen)}"
+    width = max(15, *(len(name) + 1 for name in numbers if not name.endswith("_seconds")))
     for name, number in numbers.items():
         if name != "threads" and number is not None and not name.endswith("_seconds"):
             shown = (
@@ -48,7 +52,7 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
                 if isinstance(number, int) and name != "seed"
                 else number
             )
-            print(f"{name:<15}{shown} {units.get(name, '')}".rstrip())  # noqa: T201
+            print(f"{name:<{width}}{shown} {units.get(name, '')}".rstrip())  # noqa: T201
 
 
 def print_policy(policy: Policy, indices: Sequence[int]) -> None:

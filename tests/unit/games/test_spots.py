@@ -24,7 +24,7 @@ def names(game, betting):
 def test_one_line():
     game = load_game(TURN)
     assert (game.pot, game.stack, game.rounds) == (200, 900, 2)
-    assert game.deck.text(game.board) == "6h9dTdQc"
+    assert game.deck.text(game.board) == "Td9d6hQc"
     assert load_game(game.name) == game
     assert load_game(game.name).name == game.name
 

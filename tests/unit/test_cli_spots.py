@@ -1,0 +1,112 @@
+"""Spots on the command line: solve, look, export, go on; and mistakes in one line."""
+
+import csv
+import json
+from importlib import resources
+
+import numpy as np
+import pytest
+
+import equipoise
+from tests.equivalence.test_resume import kill_after_a_checkpoint
+from tests.unit.test_cli import last_json, run  # noqa: F401 - a fixture
+
+SPOTS = resources.files("equipoise.bench") / "spots"
+TURN = "spot(board=Td9d6hQc,pot=200,stack=900,first=66+|A8s+|KQo,second=QQ-22|AJo:0.5|T9s,bets=1-allin)"
+
+
+def test_a_spot_from_a_file(run):  # noqa: F811
+    code, out, err = run("solve", f"spot:{SPOTS / 'river_small.txt'}", "--until-pot", "0.05", "--json")
+    assert code == 0, err
+    found = last_json(out)
+    assert found["exploitability_pot"] <= 0.05
+    assert found["exploitability_pot"] == pytest.approx(100 * found["exploitability"] / 100)
+    assert found["ev_first"] == pytest.approx(39.4702, abs=0.05)
+    assert found["memory"] < 1_000_000
+    assert {"iterations", "seconds"} <= found.keys()
+    assert found["algorithm"] == "dcfr"
+
+
+def test_a_spot_in_one_line_and_all_that_can_be_done_with_it(run, tmp_path):  # noqa: F811
+    code, out, err = run("solve", TURN, "--iterations", "40", "--out", "turn")
+    assert code == 0, err
+    assert "% of the pot" in out
+    assert "MiB of memory" in err or "by dcfr" in err
+    first = last_json(run("evaluate", "turn", "--json")[1])
+    further = last_json(run("resume", "turn", "--until-pot", "1", "--json")[1])
+    assert further["exploitability_pot"] <= 1 < first["exploitability_pot"]
+    assert further["iterations"] > 40
+    whole = equipoise.solve(TURN, iterations=further["iterations"])
+    assert whole.exploitability == further["exploitability"]  # cut in two, the same bits
+
+    shown = last_json(run("show", "turn", "--json")[1])
+    assert shown["all"]["value"] == pytest.approx(further["ev_first"], abs=1e-6)
+    assert sum(shown["all"]["strategy"].values()) == pytest.approx(1.0)
+    code, out, _ = run("show", "turn", "--line", "r200", "--hand", "AJo")
+    assert "raise to 800" in out and "AsJd" in out
+    code, out, _ = run("show", "turn", "--line", "cc/", "--board", "Ks")
+    assert "Td9d6hQcKs" in out and "check" in out
+    code, out, _ = run("show", "turn", "--line", "cc/", "--runouts")
+    assert len(out.strip().splitlines()) == 49
+    assert len(last_json(run("show", "turn", "--line", "cc/", "--runouts", "--json")[1])["runouts"]) == 48
+    assert run("show", "turn", "-o", "grid.png")[0] == 0
+    assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
+
+    assert run("export", "turn", "--to", "csv", "-o", "turn.csv")[0] == 0
+    rows = list(csv.DictReader((tmp_path / "turn.csv").open()))
+    assert {row["line"] for row in rows} >= {"", "c", "r200", "r900"}
+    assert run("export", "turn", "--to", "json", "--line", "cc/", "--board", "Ks", "-o", "line.json")[0] == 0
+    lines = [json.loads(line) for line in (tmp_path / "line.json").read_text().splitlines()]
+    assert {row["line"] for row in lines} == {"cc/"}
+    assert 0 < len(lines) < 300
+    assert last_json(run("match", "turn", "uniform", "--hands", "20", "--json")[1])["hands"] == 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["solve", "spot(board=Td9dTdQc,pot=200,stack=900)"], "Td twice"),
+        (["solve", "spot(board=Td9d6hQc,pot=0,stack=900)"], "pot=0"),
+        (["solve", "spot(board=Td9d6hQc,pot=200,stack=10,bets=1)"], "below the smallest bet"),
+        (["solve", "spot(board=Td9d6hQc,pot=200,stack=900,first=TdTs)"], "blocks every hand"),
+        (["solve", "spot(board=Td9d6hQc,pot=200,stack=900,first=AsAh,second=AsKs)"], "block each other"),
+        (["solve", "kuhn_poker", "--until-pot", "1"], "no pot"),
+        (["solve", TURN, "--until-pot", "0"], "until_pot=0"),
+        (["solve", TURN, "--until-pot", "1", "--until", "1"], "one of"),
+        (["solve", TURN, "--algorithm", "pcfr+"], "dcfr"),
+        (["solve", TURN, "--set", "updates=simultaneous"], "updates=simultaneous would change nothing"),
+        (["solve", TURN, "--set", "storage=int8"], "storage=int8"),
+    ],
+)
+def test_mistakes_are_one_line(run, tmp_path, arguments, says):  # noqa: F811
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert says in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_done(run, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("equipoise.memory.available_bytes", lambda: 30_000_000)
+    code, _, err = run("solve", f"spot:{SPOTS / 'flop_basic.txt'}")
+    assert code == 2
+    assert "GiB of memory" in err and "int16" in err
+
+
+START = """
+import sys, equipoise
+equipoise.solve(sys.argv[2], iterations=3000, out=sys.argv[1], checkpoint_seconds=0.01)
+"""
+
+
+def test_a_killed_run_goes_on_with_the_same_bits(tmp_path):
+    killed = tmp_path / "killed"
+    kill_after_a_checkpoint(START, killed, TURN)
+    resumed = equipoise.resume(killed, iterations=300) if _iteration(killed) < 300 else equipoise.resume(killed)
+    whole = equipoise.solve(TURN, iterations=resumed.iterations)
+    for key, array in whole.solver.state().items():
+        np.testing.assert_array_equal(array, resumed.solver.state()[key])
+
+
+def _iteration(folder):
+    return max(int(file.stem) for file in (folder / "checkpoints").glob("*.npz"))
