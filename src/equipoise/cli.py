@@ -754,10 +754,10 @@ def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:
     from equipoise.games import load_game
     from equipoise.views.tables import print_numbers
 
-    print_numbers(summary, unit=load_game(summary["game"]).chip_unit())
+    print_numbers({**summary, "run": str(folder)}, unit=load_game(summary["game"]).chip_unit())
     if "not_evaluated" in summary:
         print(f"{'':<15}play matches instead: equipoise match {folder} always-call")
-    return print(f"{'run':<15}{folder}")
+    return None
 
 
 def _say_written(output: Path, as_json: bool, more: dict[str, Any]) -> None:
