@@ -1,5 +1,5 @@
 """A game of one's own in one file: matching pennies in which player 1 may see player 0's coin (a fair chance).
-Use it as `equipoise solve python:examples/own_game.py`, or as below."""
+Use it as `equipoise solve python:examples/own_game.py`, from any folder, or as below."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class PeekState(equipoise.State):
 
 
 class Peek(equipoise.Game):
-    name = "python:examples/own_game.py"
+    name = "peek"
 
     def root(self):
         return PeekState()

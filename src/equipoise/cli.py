@@ -27,6 +27,7 @@ from equipoise.usage import NUMBER, WHOLE, in_words
 if TYPE_CHECKING:
     from equipoise.policies.holdem_policy import HoldemPolicy, Line
     from equipoise.policies.spot_policy import SpotPolicy
+    from equipoise.solving import Solution
 
 LONGEST_NAME = 120  # of a run directory
 
@@ -46,6 +47,13 @@ Settings = Annotated[
 ]
 Device = Annotated[
     str, Parameter(help="Where networks are: cpu, cuda, cuda:1, mps; auto is an accelerator if there is one, else cpu.")
+]
+TrustGame = Annotated[
+    bool,
+    Parameter(negative="", help="Run the Python code of the game (python:PATH) that the run or the policy names."),
+]
+OwnGame = Annotated[
+    str | None, Parameter(name="--game", help="The game, where the run or the policy should not say: python:PATH.")
 ]
 Threads = Annotated[int, Parameter(help="Threads to use where they help; the result does not depend on it."), WHOLE]
 
@@ -169,15 +177,16 @@ def solve(
     from equipoise.solving import solve as solve_game
     from equipoise.views.progress import show_progress
 
+    loaded = load_game(game)
     if algorithm is None:
-        algorithm = default_algorithm(load_game(game))
+        algorithm = default_algorithm(loaded)
     with (
         nullcontext(out) if out is not None else _new_folder(game, algorithm, seed) as folder,
-        _resumable(folder),
+        _resumable(folder, loaded.address.startswith("python:")),
         show_progress(f"{game} by {algorithm}") as on_progress,
     ):
         solution = solve_game(
-            game,
+            loaded,
             algorithm,
             iterations=iterations,
             until=until,
@@ -200,7 +209,7 @@ def solve(
             on_progress=on_progress,
             on_complaint=_warn,
         )
-    _print_solution(solution.summary(), folder, json)
+    _print_solution(solution, folder, json)
 
 
 @app.command
@@ -229,13 +238,15 @@ def resume(
         bool, Parameter(negative="", help="Start again from the beginning if no checkpoint can be used.")
     ] = False,
     device: Device = "auto",
+    game: OwnGame = None,
+    trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
     """Continue a run that was interrupted, or take a finished one further."""
     from equipoise.solving import resume as resume_run
     from equipoise.views.progress import show_progress
 
-    with _resumable(run), show_progress(f"resuming {run}") as on_progress:
+    with _resumable(run, trust_game or game is not None), show_progress(f"resuming {run}") as on_progress:
         solution = resume_run(
             run,
             iterations=iterations,
@@ -247,10 +258,12 @@ def resume(
             threads=threads,
             restart=restart,
             device=device,
+            game=game,
+            trust_game=trust_game,
             on_progress=on_progress,
             on_complaint=_warn,
         )
-    _print_solution(solution.summary(), run, json)
+    _print_solution(solution, run, json)
 
 
 @app.command
@@ -260,24 +273,27 @@ def evaluate(
     *,
     threads: Threads = 1,
     device: Device = "auto",
+    game: OwnGame = None,
+    trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
     """Compute the exact value, nash_conv and exploitability of a policy."""
     import time
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
-    from equipoise.games import load_game
+    from equipoise.evaluation.players import rules_of
     from equipoise.runs.phases import EVALUATION, Phases
     from equipoise.solving import load_policy, named
     from equipoise.views.progress import show_progress
 
     started = time.perf_counter()
     with show_progress(f"evaluating {run}") as on_progress:
-        policy = load_policy(run, device=device, on_progress=on_progress)
+        policy = load_policy(run, game=game, trust_game=trust_game, device=device, on_progress=on_progress)
+        rules = rules_of(policy)
         phases = Phases(on_progress)
         with phases.noticing_compilation(), phases.doing(EVALUATION):
             found = evaluate_policy(
-                policy.game,
+                rules,
                 policy,
                 threads=threads,
                 on_boards=lambda done, boards: phases.report("exact evaluation", done / boards),
@@ -285,7 +301,7 @@ def evaluate(
     numbers = {
         "game": policy.game,
         **{name: policy.origin.get(name) for name in ("algorithm", "iterations", "seed")},
-        **named(load_game(policy.game), found),
+        **named(rules, found),
         "seconds": time.perf_counter() - started,
         "threads": threads,
     }
@@ -293,7 +309,7 @@ def evaluate(
         return _print_json(numbers)
     from equipoise.views.tables import print_numbers
 
-    return print_numbers(numbers, unit=load_game(policy.game).chip_unit())
+    return print_numbers(numbers, unit=rules.chip_unit())
 
 
 @app.command
@@ -320,6 +336,7 @@ def match(
     ] = None,
     phh: Annotated[Path | None, Parameter(help="Hold'em: write the hands to this file in PHH format.")] = None,
     device: Device = "auto",
+    trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
     """Let two policies play each other: A's mean payoff per hand, with its 95% interval.
@@ -328,19 +345,18 @@ def match(
     """
     from equipoise.evaluation.hand_logs import writing_hands
     from equipoise.evaluation.match import big_blind_of, exact_match, play_match
-    from equipoise.games import load_game
     from equipoise.views.progress import show_counts
     from equipoise.views.tables import print_exact_match, print_match
 
-    players = _entrants(a, b, device)
+    players = _entrants(a, b, game, trust_game, device)
     if exact:
         if log is not None or phh is not None:
             raise NotSupported("--exact plays no hands, so there are none to write; leave out --log and --phh")
         with show_counts(f"{a} against {b}", hands=0) as watched:
             expected = exact_match(*players, game=game, threads=threads, on_boards=watched.boards)
-        played = load_game(expected.game)
+        played = expected.rules
         if json:
-            return _print_json(expected.to_json(played))
+            return _print_json(expected.to_json())
         return print_exact_match(expected, unit=played.chip_unit(), big_blind=big_blind_of(played))
     with (
         writing_hands((a, b), log=log, phh=phh) as on_hand,
@@ -357,24 +373,25 @@ def match(
             on_boards=watched.boards,
             on_hand=on_hand,
         )
-    played = load_game(result.game)
+    played = result.rules
     with _apart_from(log, phh):
         if json:
-            return _print_json(result.to_json(played))
+            return _print_json(result.to_json())
         return print_match(result, unit=played.chip_unit(), big_blind=big_blind_of(played))
 
 
-def _entrants(a: str, b: str, device: str) -> tuple[Any, Any]:
+def _entrants(a: str, b: str, game: str | None, trust_game: bool, device: str) -> tuple[Any, Any]:
     """Return the two players of a match; those with networks have them on the device."""
     from equipoise.solving import has_networks
 
     placed = {text: device if has_networks(text) else "auto" for text in (a, b)}
     if device not in ("auto", "cpu", *placed.values()):
         raise EquipoiseError(f"neither {a} nor {b} has networks to put on a device: leave out --device {device}")
-    return _entrant(a, placed[a]), _entrant(b, placed[b])
+    own = game if game is not None and game.startswith("python:") else None  # may stand in for what a file names
+    return _entrant(a, own, trust_game, placed[a]), _entrant(b, own, trust_game, placed[b])
 
 
-def _entrant(text: str, device: str) -> Any:
+def _entrant(text: str, game: str | None, trust_game: bool, device: str) -> Any:
     """Return the player that a text names: a baseline, or the policy of a run directory or policy file."""
     from equipoise.evaluation.players import BASELINES, player_of
 
@@ -384,16 +401,16 @@ def _entrant(text: str, device: str) -> Any:
         raise NotFound(
             f"'{text}' is not a run, a policy file or one of {', '.join(BASELINES)}{nearest(text, BASELINES)}"
         )
-    return player_of(text, _opened(text, device))
+    return player_of(text, _opened(text, game, trust_game, device))
 
 
-def _opened(path: str | Path, device: str) -> Any:
+def _opened(path: str | Path, game: str | None, trust_game: bool, device: str) -> Any:
     """Return the policy of a run or file, and show what that takes: Deep CFR may have to fit its networks."""
     from equipoise.solving import load_policy
     from equipoise.views.progress import show_progress
 
     with show_progress(f"opening {path}") as on_progress:
-        return load_policy(path, device=device, on_progress=on_progress)
+        return load_policy(path, game=game, trust_game=trust_game, device=device, on_progress=on_progress)
 
 
 @app.command
@@ -418,13 +435,15 @@ def show(
         bool, Parameter(negative="", help="Spots: show the play after --line on every next card, one row a card.")
     ] = False,
     device: Device = "auto",
+    game: OwnGame = None,
+    trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
     """Print a strategy: the probability of each action at each infoset; hold'em as grids of starting hands."""
     from equipoise.policies.holdem_policy import HoldemPolicy
     from equipoise.policies.spot_policy import SpotPolicy
 
-    policy = _opened(run, device)
+    policy = _opened(run, game, trust_game, device)
     if isinstance(policy, SpotPolicy):
         if not (infoset is None and player is None and limit is None):
             raise NotSupported(
@@ -565,15 +584,25 @@ def plot(
     json: Json = False,
 ) -> None:
     """Draw the convergence curves of runs."""
-    from equipoise.games import load_game
     from equipoise.runs.directory import RunDirectory
     from equipoise.views.plot import plot_convergence
 
     opened = [RunDirectory.open(run) for run in runs]
-    units = {load_game(run.config["game"]).chip_unit() for run in opened}
+    units = {_unit(run.config) for run in opened}
     histories = {_label(run.config, opened, run.path): run.read_log() for run in opened}
     plot_convergence(histories, output, by=by, unit=" or ".join(sorted(units)))
     _say_written(output, json, {"runs": [str(run) for run in runs]})
+
+
+def _unit(config: dict[str, Any]) -> str:
+    """Return the unit of a run's payoffs; older runs do not say it, and their games may not be at hand."""
+    from equipoise.games import load_game
+
+    if "unit" in config:
+        return str(config["unit"])
+    with suppress(EquipoiseError):
+        return load_game(config["game"]).chip_unit()
+    return "chips"
 
 
 def _label(config: dict[str, Any], opened: list[Any], path: Path) -> str:
@@ -602,16 +631,17 @@ def export(
         str | None, Parameter(help="Spots: export this line only, such as r200c/; by default all lines of the round.")
     ] = None,
     device: Device = "auto",
+    game: OwnGame = None,
+    trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
     """Write a policy as JSON, CSV or a pickled OpenSpiel TabularPolicy, or its game as a Gambit .efg file."""
-    from equipoise.games import load_game
     from equipoise.policies.export import write_csv, write_json, write_open_spiel, write_rows
     from equipoise.policies.holdem_policy import HoldemPolicy
     from equipoise.policies.spot_policy import SpotPolicy
     from equipoise.views.spots import line_rows
 
-    policy = _opened(run, device)
+    policy = _opened(run, game, trust_game, device)
     if isinstance(policy, SpotPolicy):
         if to not in ("csv", "json"):
             raise NotSupported(f"spots are exported as csv or json, not as {to}")
@@ -629,7 +659,7 @@ def export(
     if to == "efg":
         from equipoise.games.efg import write_efg
 
-        write_efg(load_game(policy.game), output)
+        write_efg(policy.rules, output)
     else:
         {"json": write_json, "csv": write_csv, "open_spiel": write_open_spiel}[to](policy, output)
     return _say_written(output, json, {"game": policy.game, "to": to})
@@ -719,14 +749,14 @@ def _new_folder(game: str, algorithm: str, seed: int) -> AbstractContextManager[
 
 
 @contextmanager
-def _resumable(folder: Path) -> Iterator[None]:
+def _resumable(folder: Path, own_game: bool) -> Iterator[None]:
     """End an interrupted run with the command that goes on with it."""
     from equipoise.runs import interrupts
     from equipoise.runs.drive import Interrupted
 
     def saved() -> str:
         if any((folder / "checkpoints").glob("*.npz")):
-            return f"continue with: equipoise resume {folder}"
+            return f"continue with: equipoise resume {folder}{' --trust-game' if own_game else ''}"
         return "nothing is saved yet"
 
     def end_at_once() -> None:
@@ -748,13 +778,13 @@ def _resumable(folder: Path) -> Iterator[None]:
         interrupts.on_overdue.remove(end_at_once)
 
 
-def _print_solution(summary: dict[str, Any], folder: Path, json: bool) -> None:
+def _print_solution(solution: "Solution", folder: Path, json: bool) -> None:
+    summary = solution.summary()
     if json:
         return _print_json({**summary, "run": str(folder)})
-    from equipoise.games import load_game
     from equipoise.views.tables import print_numbers
 
-    print_numbers({**summary, "run": str(folder)}, unit=load_game(summary["game"]).chip_unit())
+    print_numbers({**summary, "run": str(folder)}, unit=solution.solver.form.game.chip_unit())
     if "not_evaluated" in summary:
         print(f"{'':<15}play matches instead: equipoise match {folder} always-call")
     return None

@@ -8,7 +8,7 @@ import datetime
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from equipoise.errors import (
     require_seed,
     require_whole,
 )
-from equipoise.games import Game, load_game
+from equipoise.games import Game, as_game, stored_game
 from equipoise.games.bluff import Bluff
 from equipoise.games.spots import Spot
 from equipoise.memory import readable_bytes
@@ -45,13 +45,14 @@ from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_tables import Table, TableStrategy
 from equipoise.solvers.recipes import SPOT_DEFAULTS, Solver, find_recipe, threads_that_pay
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.solvers.setup import Form, Setup
+from equipoise.solvers.setup import Form, Setup, fingerprint_of
 from equipoise.solvers.spot_cfr import SpotCFR, tables_from
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
 from equipoise.trees.compile import Engine
+from equipoise.trees.fingerprint import described, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
 from equipoise.trees.spot_form import SpotForm, spot_form
@@ -170,8 +171,7 @@ def solve(
     (``auto``: on an accelerator if there is one, else on the CPU); ``tensorboard``
     writes every evaluation for TensorBoard too, into the run directory.
     """
-    if isinstance(game, str):
-        game = load_game(game)
+    game = as_game(game)
     if algorithm is None:
         algorithm = default_algorithm(game)
     recipe = find_recipe(algorithm)
@@ -194,7 +194,8 @@ def solve(
     if out is not None:
         require_new(Path(out))
     config: dict[str, Any] = {
-        "game": game.name,
+        "game": game.address,
+        "unit": game.chip_unit(),
         "algorithm": algorithm,
         "parameters": resolved,
         "preset": preset,
@@ -214,6 +215,7 @@ def solve(
             config |= {"versions": provenance.versions(), "machine": provenance.machine()}
             if out is not None and (commit := provenance.commit()) is not None:
                 config["commit"] = commit
+            config["fingerprint"] = fingerprint_of(solver.form)
             _require_measurable(solver.form, stop)
             growth, first = _evaluations(solver, recipe.evaluation_growth)
             if unlisted:
@@ -302,9 +304,9 @@ def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path, 
             f"{algorithm} cannot be initialised from another run; dncfr, rs-mccfr+-rsn and rs-mccfr+-asn can"
         )
     directory = RunDirectory.open(source)
-    if directory.config["game"] != game.name:
-        raise NotSupported(f"{source} is a run of {directory.config['game']}, not of {game.name}")
-    found, iteration = _restored(directory, phases)
+    if directory.config["game"] != game.address and directory.config.get("fingerprint") != fingerprint_of(solver.form):
+        raise NotSupported(f"{source} is a run of {directory.config['game']}, not of {game.address}")
+    found, iteration = _restored(directory, game, phases)
     if not hasattr(found, "sums") or not isinstance(found.form, SequenceForm):
         raise NotSupported(
             f"{source} is a run of {directory.config['algorithm']}, from which nothing can be initialised"
@@ -316,11 +318,11 @@ def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path, 
     solver.start_from(regret_sum, average, iteration)
 
 
-def _restored(directory: RunDirectory, phases: Phases, device: str = "auto") -> tuple[Solver, int]:
+def _restored(directory: RunDirectory, game: Game, phases: Phases, device: str = "auto") -> tuple[Solver, int]:
     """Return a run's solver as it was at the last good checkpoint, its networks on a device."""
     checkpoint = _last_checkpoint(directory)
     config = {**settings_of(directory), "device": device}
-    solver = _make_solver(load_game(config["game"]), config, phases)
+    solver = _make_solver(game, config, phases)
     _restore(solver, directory, checkpoint)
     return solver, checkpoint.iteration
 
@@ -375,6 +377,8 @@ def resume(
     threads: int | None = None,
     device: str = "auto",
     restart: bool = False,
+    game: Game | str | None = None,
+    trust_game: bool = False,
     on_progress: OnProgress = unseen,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
@@ -383,10 +387,16 @@ def resume(
     Without a good checkpoint that is refused, unless ``restart`` allows to start again from the beginning; the log and
     the results of the first try are then kept under other names. Networks are on ``device`` from here on, wherever
     they were before.
+
+    A run whose game is Python code (``python:PATH``) needs ``trust_game=True`` or the ``game`` itself, and so does a
+    run of a game that was given as an object. The rules must be those it was made with.
     """
     with RunDirectory.open_to_write(path) as directory:
         config = settings_of(directory)
-        game = load_game(config["game"])
+        game = stored_game(config["game"], game, trust_game=trust_game)
+        if config.get("fingerprint") is None:
+            said = f"it is not known whether {game.name} has changed since"
+            on_complaint(f"{path} does not say what the rules were: {said}")
         config["device"] = find_recipe(config["algorithm"]).place(device)
         if directory.newest_checkpoint() == 0 and not restart:
             raise _nothing_to_resume(directory, [])
@@ -487,7 +497,14 @@ def _make_solver(
         on_complaint=on_complaint,
     )
     recipe = find_recipe(config["algorithm"])
-    return recipe.make(setup, recipe.recorded(config["parameters"]))
+    solver = recipe.make(setup, recipe.recorded(config["parameters"]))
+    _require_rules(config, game, fingerprint_of(solver.form))
+    return solver
+
+
+def _require_rules(config: Mapping[str, Any], game: Game, fingerprint: str) -> None:
+    """Refuse to go on with a run whose game has changed."""
+    require_same_game(config.get("fingerprint"), fingerprint, what="the run", of=config["game"], game=game.address)
 
 
 def _run(
@@ -630,25 +647,33 @@ def has_networks(path: str | Path) -> bool:
     return Path(path).is_dir() and find_recipe(RunDirectory.open(path).config["algorithm"]).networks
 
 
-def load_policy(path: str | Path, *, device: str = "auto", on_progress: OnProgress = unseen) -> AnyPolicy:
+def load_policy(
+    path: str | Path,
+    *,
+    game: Game | str | None = None,
+    trust_game: bool = False,
+    device: str = "auto",
+    on_progress: OnProgress = unseen,
+) -> AnyPolicy:
     """Return the policy in a file, of a finished run, or of an unfinished run's last checkpoint.
 
     Networks are opened on ``device``, wherever they were trained. A run of Deep CFR that was interrupted has no policy
-    network yet: it is fitted here, which may take minutes.
+    network yet: it is fitted here, which may take minutes. A file never runs code: where rules are needed that are
+    Python code (``python:PATH``), give ``trust_game=True`` or the ``game`` itself.
     """
     if not Path(path).is_dir():
         if device not in ("auto", "cpu"):
             raise NotSupported(f"{path} has no networks to put on a device: leave out --device {device}")
-        return read_policy(path)
+        return _with_rules(read_policy(path), game, trust_game)
     directory = RunDirectory.open(path)
     device = find_recipe(directory.config["algorithm"]).place(device)
     if directory.policy_path.exists():
         policy = read_policy(directory.policy_path)
         if not _has_gone_on(directory, policy):
-            return policy
+            return _with_rules(policy, game, trust_game)
     config = settings_of(directory)
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
-    game = load_game(config["game"])
+    game = stored_game(config["game"], game, trust_game=trust_game)
     unlisted = find_recipe(config["algorithm"]).unlists(game, config["engine"])
     if isinstance(game, Spot) and config["engine"] == "auto":
         checkpoint, form = _last_checkpoint(directory, only=SpotCFR.average_names(game.rounds)), spot_form(game)
@@ -660,7 +685,7 @@ def load_policy(path: str | Path, *, device: str = "auto", on_progress: OnProgre
         return _open_board_policy(directory, game, origin)
     phases = Phases(on_progress)
     with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
-        solver, origin["iterations"] = _restored(directory, phases, device)
+        solver, origin["iterations"] = _restored(directory, game, phases, device)
         return _policy_of(solver, origin, phases)
 
 
@@ -673,8 +698,16 @@ def _has_gone_on(directory: RunDirectory, policy: Policy) -> bool:
     return checkpoint is not None and checkpoint.iteration > iterations
 
 
+def _with_rules(policy: Policy, game: Game | str | None, trust_game: bool) -> Policy:
+    """Return a policy that knows its game, if one was given, or may load it."""
+    if game is not None:
+        return replace(policy, loaded=as_game(game))
+    return replace(policy, game=str(policy.game)) if trust_game else policy
+
+
 def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, Any]) -> BoardPolicy:
     """Return the average strategy in a run's last checkpoint, without reading its regrets."""
+    _require_rules(directory.config, game, described(game))
     checkpoint = _last_checkpoint(directory, only=BoardCFR.AVERAGE)
     form, (start, stored, scale) = board_form(game), (checkpoint.state[name] for name in BoardCFR.AVERAGE)
     _require_layout(directory, form.layout)

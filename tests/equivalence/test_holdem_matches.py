@@ -233,16 +233,11 @@ def test_a_mixture_that_is_drawn_a_hand_plays_as_its_mean():
     assert line.probabilities[7] == pytest.approx([written[place], written[place + width]], abs=1e-12)
 
 
-def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, monkeypatch, seed, level):
-    from equipoise import solving
-    from equipoise.evaluation import match
-
+def test_hold_em_in_buckets_is_saved_asked_and_played(tmp_path, seed, level):
     game = three_rounds(4, 3)
-    for module in (solving, match):
-        monkeypatch.setattr(module, "load_game", lambda text: game)
     settings = {"parameters": {"buckets": "ehs2:3", "rule": "linear"}, "seed": seed}
     solution = equipoise.solve(game, "es-mccfr", iterations=60_000, out=tmp_path / "run", **settings)
-    policy = solving.load_policy(tmp_path / "run")
+    policy = equipoise.load_policy(tmp_path / "run", game=game)
     assert policy.game == game.name and policy.origin["iterations"] == 60_000
     key = "5c5d/2c3d4h2d|cc/cc/"
     assert policy.action_probabilities(key) == solution.policy.action_probabilities(key)

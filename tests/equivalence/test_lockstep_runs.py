@@ -47,7 +47,7 @@ def tiny(tmp_path, monkeypatch):
 def test_a_run_that_is_made_longer_ends_as_one_that_was_not_cut(tiny, algorithm, tmp_path):
     options = {"parameters": RECIPES[algorithm], "seed": 3, "evaluation_growth": 1.5, "first_evaluation": 2}
     equipoise.solve(tiny, algorithm, iterations=4, out=tmp_path / "cut", **options)
-    resumed = equipoise.resume(tmp_path / "cut", iterations=7)
+    resumed = equipoise.resume(tmp_path / "cut", iterations=7, trust_game=True)
     whole = equipoise.solve(tiny, algorithm, iterations=7, out=tmp_path / "whole", **options)
     states = [RunDirectory.open(tmp_path / name).load_checkpoint()[0].state for name in ("cut", "whole")]
     assert states[0].keys() == states[1].keys()
@@ -55,7 +55,7 @@ def test_a_run_that_is_made_longer_ends_as_one_that_was_not_cut(tiny, algorithm,
         np.testing.assert_array_equal(array, states[1][name], err_msg=name)
     assert resumed.nash_conv == whole.nash_conv > 0.0
     assert whole.exploitability == whole.nash_conv / 2
-    policy = load_policy(tmp_path / "whole")
+    policy = load_policy(tmp_path / "whole", trust_game=True)
     for key in ("3c2c|", "3s3h/2c2d3c|cc/", "3s3h/2c2d3c|cc/r"):
         found = policy.action_probabilities(key)
         assert sum(found.values()) == pytest.approx(1.0)
@@ -98,7 +98,7 @@ def test_networks_are_opened_as_they_were_fitted_and_play_matches(tiny, tmp_path
         raise AssertionError("a policy network was fitted again")
 
     monkeypatch.setattr(FittedMemory, "fit", fit_again)
-    deep, single, double, self_play = (load_policy(tmp_path / algorithm) for algorithm in RECIPES)
+    deep, single, double, self_play = (load_policy(tmp_path / algorithm, trust_game=True) for algorithm in RECIPES)
     apart, left = [], []
     for first, second in ((deep, single), (single, double), (double, self_play)):
         exact, played = exact_match(first, second), play_match(first, second, hands=20_000, known="both")

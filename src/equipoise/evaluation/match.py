@@ -14,13 +14,14 @@ itself there. It knows nothing of how the two at the table fare against each oth
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from equipoise.errors import (
     EquipoiseError,
+    GameChanged,
     InvalidParameter,
     NotFound,
     NotMeasurable,
@@ -43,13 +44,17 @@ from equipoise.evaluation.players import (
     Player,
     QueriedPlayer,
     player_of,
+    rules_of,
 )
 from equipoise.evaluation.rules_play import play_hand_by_rules
 from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, Table, play_pairs
-from equipoise.games import Game, load_game
+from equipoise.games import Game, as_game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size, too_large_to_list
 from equipoise.memory import require
+from equipoise.policies.holdem_policy import HoldemPolicy
+from equipoise.policies.policy import Policy
+from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.sampling.tree import SampledGame, compile_for_sampling
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import Evaluator, Strategies
@@ -58,6 +63,8 @@ from equipoise.trees.board_evaluator import BoardEvaluator, OnBoards, silent
 from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.board_places import board_places
 from equipoise.trees.codes import Int8
+from equipoise.trees.compile import compile_game
+from equipoise.trees.fingerprint import described, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32
@@ -123,14 +130,16 @@ class MatchResult:
     threads: int
     seconds: float
     through: Through  # how hands were played
+    rules: Game = field(repr=False, compare=False)
 
     @property
     def best(self) -> Estimate:
         """Return the estimate with the least luck in it."""
         return self.duplicate if self.aivat is None else self.aivat
 
-    def to_json(self, game: Game) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the numbers, each under its name; the mean and interval in front are those of the best estimate."""
+        game = self.rules
         named = {"plain": self.plain, "duplicate": self.duplicate, "aivat": self.aivat}
         return {
             "game": self.game,
@@ -158,15 +167,16 @@ class ExactResult:
     game: str
     players: tuple[str, str]
     seats: tuple[float, float]
+    rules: Game = field(repr=False, compare=False)
 
     @property
     def mean(self) -> float:
         """Return A's expected payoff a hand when the seats are swapped after each."""
         return (self.seats[0] + self.seats[1]) / 2
 
-    def to_json(self, game: Game) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
-        big_blind = big_blind_of(game)
+        game, big_blind = self.rules, big_blind_of(self.rules)
         return {
             "game": self.game,
             "a": self.players[0],
@@ -243,7 +253,8 @@ def play_match(
     plain, duplicate, seats = _estimates(found.sums[:SAMPLES], pairs, (0.0, 0.0))
     aivat = None if known == "none" else _estimates(found.sums[SAMPLES:], pairs, found.starts)[1]
     return MatchResult(
-        game=played.name,
+        game=played.address,
+        rules=played,
         players=(players[0].name, players[1].name),
         hands=2 * pairs,
         seats=seats,
@@ -351,6 +362,11 @@ def _by_rules(
     game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
 ) -> _Hands:
     """Play through the rules, on one thread and without AIVAT."""
+    for player in players:
+        if isinstance(player, QueriedPlayer) and isinstance(player.policy, Policy):
+            now = compile_game(game).fingerprint if not too_large_to_list(game) else described(game)
+            policy = player.policy
+            require_same_game(policy.fingerprint, now, what=player.name, of=policy.game, game=game.address)
     sums = np.zeros(SUMS)
     for pair in range(pairs):
         won = np.zeros((1, 2))
@@ -388,7 +404,7 @@ def exact_match(
         raise NotMeasurable(
             f"{played.name} has too many infosets for an exact match; leave out --exact to play hands instead"
         )
-    return ExactResult(game=played.name, players=names, seats=(won, 0.0 - lost))  # not -0.0
+    return ExactResult(game=played.address, rules=played, players=names, seats=(won, 0.0 - lost))  # not -0.0
 
 
 def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
@@ -401,22 +417,45 @@ def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
 def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, Players]:
     """Return the game and the two players, or say why these two cannot play each other."""
     players = _player(a, "A"), _player(b, "B")
-    found = [(player.name, player.policy.game) for player in players if isinstance(player, QueriedPlayer)]
-    if len(found) == 2 and found[0][1] != found[1][1]:
-        (first, its_game), (second, other_game) = found
-        raise NotSupported(f"{first} plays {its_game} and {second} plays {other_game}; a match needs one game")
-    if game is None:
-        if not found:
-            raise InvalidParameter("neither player says which game to play; give one, as in --game leduc_poker")
-        game = found[0][1]
-    played = load_game(game) if isinstance(game, str) else game
-    for name, its_game in found:
-        if its_game != played.name:
-            raise NotSupported(f"{name} plays {its_game}, not {played.name}")
+    found = [player for player in players if isinstance(player, QueriedPlayer)]
+    if len(found) == 2 and found[0].policy.game != found[1].policy.game:
+        prints = [_fingerprint(player) for player in found]
+        if prints[0] is None or prints[0] != prints[1]:
+            listed = " and ".join(f"{player.name} plays {player.policy.game}" for player in found)
+            raise NotSupported(f"{listed}; a match needs one game")
+    if game is not None:
+        played = as_game(game)
+    elif found:
+        policy = found[0].policy
+        played = rules_of(policy) if isinstance(policy, AnyPolicy | SpotPolicy) else as_game(policy.game)
+    else:
+        raise InvalidParameter("neither player says which game to play; give one, as in --game leduc_poker")
+    for queried in found:
+        _require_game(queried, played)
     for player in players:
         if isinstance(player, Baseline):
             player.check(played)
     return played, players
+
+
+def _fingerprint(player: QueriedPlayer) -> str | None:
+    policy = player.policy
+    return described(policy.poker) if isinstance(policy, HoldemPolicy) else getattr(policy, "fingerprint", None)
+
+
+def _require_game(player: QueriedPlayer, played: Game) -> None:
+    """Refuse a game that is not the player's; what is listed later is compared with the policy's fingerprint there."""
+    known, its_game = _fingerprint(player), player.policy.game
+    if isinstance(player.policy, HoldemPolicy):
+        fits = known == described(played)
+    elif its_game == played.address:
+        fits = True
+    else:  # the same rules may lie somewhere else now
+        fits = known is not None and known.startswith("tree:") and known == compile_game(played).fingerprint
+    if not fits and its_game == played.address:
+        raise GameChanged(f"{player.name} was made with other rules: {its_game} has changed since")
+    if not fits:
+        raise NotSupported(f"{player.name} plays {its_game}, not {played.address}")
 
 
 def _player(entrant: Entrant, letter: str) -> Player:

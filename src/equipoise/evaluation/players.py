@@ -129,6 +129,13 @@ class BoardPolicyPlayer(HoldemPlayer):
 AnyPolicy = Policy | HoldemPolicy
 
 
+def rules_of(policy: AnyPolicy | SpotPolicy) -> Game:
+    """Return the game that a policy plays."""
+    if isinstance(policy, SpotPolicy):
+        return policy.form.game
+    return policy.poker if isinstance(policy, HoldemPolicy) else policy.rules
+
+
 def player_of(name: str, policy: AnyPolicy | SpotPolicy) -> "QueriedPlayer":
     """Return the player who plays by a policy."""
     if isinstance(policy, SpotPolicy):

@@ -4,16 +4,14 @@
 ``load_game("python:PATH")`` (a file that defines one subclass of :class:`~equipoise.games.game.Game`).
 """
 
-import importlib.util
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from equipoise.errors import InvalidGame, InvalidParameter, NotFound, UnknownGame, nearest
+from equipoise.errors import InvalidParameter, NotTrusted, UnknownGame, nearest
 from equipoise.games import bluff, goofspiel, poker, spots
 from equipoise.games.game import Game
+from equipoise.games.python_file import checked_game, load_python_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,8 +176,19 @@ ADAPTERS = {
 }
 
 
-def load_game(text: str) -> Game:
-    """Return the game that ``text`` names, or raise :class:`EquipoiseError` saying what is wrong with it."""
+class StoredText(str):
+    """A game's text as a file has it. Whoever wrote the file is not the user, so it never causes code to run."""
+
+    __slots__ = ()
+
+
+def load_game(text: str, *, trusted: bool = False) -> Game:
+    """Return the game that ``text`` names, or raise :class:`EquipoiseError` saying what is wrong with it.
+
+    ``python:PATH`` runs that file. A text that was read from a policy or a run (``policy.game``) does so only if
+    ``trusted``.
+    """
+    stored = isinstance(text, StoredText)
     text = text.strip()
     scheme, _, rest = text.partition(":")
     if rest and scheme == "open_spiel":
@@ -191,10 +200,20 @@ def load_game(text: str) -> Game:
 
         return load_efg(rest)
     if rest and scheme == "python":
-        return _load_python_file(rest)
+        if stored and not trusted:
+            raise NotTrusted(
+                f"the run or policy names {text}, which is Python code, and no file makes code run: if you trust it, "
+                "add --trust-game (in Python trust_game=True), or name the game yourself with --game (game=...)"
+            )
+        return load_python_file(rest)
     if rest and scheme == "spot":
         return spots.load_spot_file(rest)
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?", text)
+    if stored and (match is None or match[1] not in (*CATALOGUE, "spot")):
+        raise UnknownGame(
+            f"no game is called '{text}': if it was given as a Python object, give it again by game=..., or keep it in "
+            "a file and give that by --game python:PATH"
+        )
     if match is None:
         raise UnknownGame(f"'{text}' is not a game: write NAME or NAME(parameter=value,...), as in nl_leduc(stack=5)")
     name, arguments = match[1], match[2] or ""
@@ -231,23 +250,11 @@ def _make(entry: Entry, arguments: str) -> Game:
     return entry.make(**values)
 
 
-def _load_python_file(path: str) -> Game:
-    if not Path(path).is_file():
-        raise NotFound(f"python:{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(f"equipoise_game_{Path(path).stem}", path)
-    if spec is None or spec.loader is None:
-        raise InvalidGame(f"python:{path}: not a Python file; its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise InvalidGame(f"python:{path}: {type(error).__name__}: {error}") from error
-    found = [
-        value
-        for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, Game) and value.__module__ == module.__name__
-    ]
-    if len(found) != 1:
-        raise InvalidGame(f"python:{path}: the file must define one subclass of equipoise.Game; it has {len(found)}")
-    game: Game = found[0]()
-    return game
+def as_game(game: Game | str) -> Game:
+    """Return the game that a caller means by a text or by the game itself."""
+    return load_game(game) if isinstance(game, str) else checked_game(game)
+
+
+def stored_game(text: str, game: Game | str | None = None, *, trust_game: bool = False) -> Game:
+    """Return the game of a file: the one given in its place, or the one it names if that needs no trust or has it."""
+    return load_game(StoredText(text), trusted=trust_game) if game is None else as_game(game)

@@ -8,6 +8,7 @@ Gambit's labels are printable ASCII without spaces at the ends or twice in a row
 written as ``\u{XX}`` and read back from it, so that Gambit opens what we write and we lose nothing.
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -340,7 +341,7 @@ def load_efg(path: str | Path) -> EfgGame:
     except (OSError, ValueError) as error:  # a ValueError is a path that no system takes, with a null in it
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise NotFound(f"{path}: cannot be read ({reason}); expected a Gambit .efg file") from None
-    return _Reader(str(path), text).game()
+    return _Reader(os.path.abspath(path), text).game()
 
 
 def write_efg(game: Game, path: str | Path) -> None:

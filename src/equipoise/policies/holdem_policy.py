@@ -21,6 +21,7 @@ from equipoise.games.poker import Cards, PokerGame
 from equipoise.games.sizes import num_infosets
 from equipoise.policies.policy import ActionProbabilities, Policy, came_from
 from equipoise.trees.betting_tree import BettingTree, betting_tree
+from equipoise.trees.fingerprint import described
 from equipoise.trees.situations import Bool, Situations, SituationStrategy
 from equipoise.trees.treeplex import Float
 
@@ -41,7 +42,7 @@ class HoldemPolicy:
     @property
     def game(self) -> str:
         """Return the game's text."""
-        return self.poker.name
+        return self.poker.address
 
     @cached_property
     def _tree(self) -> BettingTree:
@@ -174,7 +175,9 @@ class HoldemPolicy:
             probabilities.append(line.probabilities.ravel())
             reached.append(line.reached)
         return Policy(
-            game=game.name,
+            game=game.address,
+            fingerprint=described(game),
+            loaded=game,
             keys=keys,
             players=players,
             action_names=names,

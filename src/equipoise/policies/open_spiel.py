@@ -3,7 +3,7 @@
 from typing import Any
 
 from equipoise.errors import MissingPackage, NotSupported
-from equipoise.games import TERMINAL, load_game
+from equipoise.games import TERMINAL
 from equipoise.policies.policy import Policy
 
 
@@ -14,7 +14,7 @@ def to_open_spiel(policy: Policy) -> Any:
         from open_spiel.python import policy as spiel_policies
     except ImportError:
         raise MissingPackage("OpenSpiel is not installed; install it by: pip install 'equipoise[spiel]'") from None
-    game = load_game(policy.game)
+    game = policy.rules
     name = game.open_spiel_name()
     if name is None:
         raise NotSupported(f"OpenSpiel has no game like {policy.game}; export to json or csv instead")

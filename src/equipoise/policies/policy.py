@@ -12,6 +12,7 @@ File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` withou
 """
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,8 +22,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import DamagedFile, EquipoiseError, NotFound, NotSupported, UnknownInfoset, damage, nearest
+from equipoise.errors import (
+    DamagedFile,
+    EquipoiseError,
+    EquipoiseWarning,
+    NotFound,
+    NotSupported,
+    UnknownInfoset,
+    damage,
+    nearest,
+)
 from equipoise.files import write_atomically
+from equipoise.games import Game, StoredText, load_game
+from equipoise.trees.fingerprint import require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
 
@@ -53,7 +65,14 @@ class Policy:
     first_action: Int64
     probabilities: Float
     origin: Mapping[str, Any] = field(default_factory=dict)  # algorithm, iterations, seed, exploitability, ...
+    fingerprint: str | None = None  # of the game's rules; None: not known
+    loaded: Game | None = field(default=None, compare=False)  # the game itself, where it is at hand
     reached: npt.NDArray[np.bool_] | None = None  # per infoset: whether the average has weight there; None: not known
+
+    @cached_property
+    def rules(self) -> Game:
+        """Return the game; one that only a file names is loaded if no code has to run for it."""
+        return load_game(self.game) if self.loaded is None else self.loaded
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -99,7 +118,8 @@ class Policy:
         """Write the policy to a file, all of it or nothing."""
         lists: dict[tuple[str, ...], int] = {}
         numbers = [lists.setdefault(names, len(lists)) for names in self.action_names]
-        header = {"format": FORMAT, "version": VERSION, "game": self.game, "origin": dict(self.origin)}
+        header = {"format": FORMAT, "version": VERSION, "game": self.game, "fingerprint": self.fingerprint}
+        header["origin"] = dict(self.origin)
         arrays = {
             "header": _bytes(json.dumps(header)),
             "keys": _bytes("\0".join(self.keys)),
@@ -145,7 +165,8 @@ def read_policy(path: str | Path) -> Policy:
             lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
             keys = arrays["keys"].tobytes().decode()
             policy = Policy(
-                game=header["game"],
+                game=StoredText(header["game"]),
+                fingerprint=header.get("fingerprint"),
                 keys=keys.split("\0") if len(arrays["players"]) else [],
                 players=arrays["players"].tolist(),
                 action_names=[lists[number] for number in arrays["action_list"]],
@@ -187,7 +208,9 @@ def policy_from_strategies(
         counts.append(plex.num_actions())
         probabilities.append(strategies[player][sequences])
     return Policy(
-        game=form.game.name,
+        game=form.game.address,
+        fingerprint=form.fingerprint,
+        loaded=form.game,
         keys=keys,
         players=players,
         action_names=names,
@@ -200,6 +223,13 @@ def policy_from_strategies(
 
 def strategies_from_policy(form: SequenceForm, policy: Policy) -> tuple[Float, Float]:
     """Return a policy's strategies on a compiled game; every infoset of the game must be in the policy."""
+    address = form.game.address
+    same_text = policy.game == address  # else what does not fit is told by its key first
+    if same_text:
+        require_same_game(policy.fingerprint, form.fingerprint, what="the policy", of=address, game=address)
+    if policy.fingerprint is None:
+        said = f"the policy does not say what its rules were: it is not known whether {address} has changed since"
+        warnings.warn(said, EquipoiseWarning, stacklevel=2)
     result = []
     for player, plex in enumerate(form.treeplexes):
         sequences, first_action = plex.sequence_table()
@@ -217,4 +247,6 @@ def strategies_from_policy(form: SequenceForm, policy: Policy) -> tuple[Float, F
                 raise DamagedFile(f"the policy's probabilities at '{key}' do not add up to 1: {probabilities}")
             strategy[mine] = probabilities
         result.append(strategy)
+    if not same_text:
+        require_same_game(policy.fingerprint, form.fingerprint, what="the policy", of=policy.game, game=address)
     return result[0], result[1]

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from equipoise.errors import CannotWrite, DamagedFile, NotFound, TooLarge, damage
 from equipoise.files import make_folder, write_atomically, write_text
+from equipoise.games import StoredText
 from equipoise.memory import readable_bytes
 from equipoise.runs import lock
 from equipoise.runs.lock import Lock
@@ -91,6 +92,7 @@ class RunDirectory:
         for name in ("game", "algorithm"):
             if not isinstance(config.get(name), str):
                 raise DamagedFile(f"{file} is damaged: '{name}' is not a text")
+        config["game"] = StoredText(config["game"])  # not the user's word: no code runs for it
         return cls(folder, config)
 
     @classmethod

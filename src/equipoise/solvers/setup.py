@@ -9,6 +9,8 @@ from equipoise.sampling.large import LargeForm
 from equipoise.sampling.tree import TableOrder
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.compile import Engine
+from equipoise.trees.fingerprint import described
+from equipoise.trees.public_tree import PublicTree
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.spot_form import SpotForm
 from equipoise.work import Report, silent
@@ -38,6 +40,15 @@ class AlwaysConcluded:
 
 # A game as evaluation sees it.
 Form = SequenceForm | LargeForm | BoardForm | UnmeasuredForm | SpotForm
+
+
+def fingerprint_of(form: Form) -> str:
+    """Return the fingerprint of a compiled game."""
+    if isinstance(form, SequenceForm):
+        return form.fingerprint
+    if isinstance(form, LargeForm) and isinstance(form.sampled.source, PublicTree):
+        return form.sampled.source.fingerprint
+    return described(form.game)
 
 
 SAMPLED_RULES: dict[str, Rule] = {

@@ -12,6 +12,7 @@ from equipoise.errors import TooLarge
 from equipoise.games import TERMINAL, Game, State
 from equipoise.games.referee import BrokenRules, Referee
 from equipoise.memory import GIB, available_bytes
+from equipoise.trees.fingerprint import fingerprint
 from equipoise.trees.treeplex import Float, Int32
 
 Int8 = npt.NDArray[np.int8]
@@ -62,6 +63,7 @@ class GameTree:
     infoset_player: Int8  # [infosets]
     infoset_actions: Int32  # [infosets]
     labels: InfosetLabels
+    fingerprint_of_source: str | None = None  # of what the histories were made from, where they were not walked
 
     @property
     def num_nodes(self) -> int:
@@ -72,6 +74,16 @@ class GameTree:
     def num_infosets(self) -> int:
         """Return the number of infosets of both players."""
         return len(self.infoset_player)
+
+    def fingerprint(self) -> str:
+        """Return what tells this game from others: histories, payoffs, and labels as far as they are written down."""
+        if self.fingerprint_of_source is not None:
+            return self.fingerprint_of_source
+        arrays = (self.player, self.infoset, self.payoff)
+        if not isinstance(self.labels, ListedLabels):  # a built-in game, whose name says the rest
+            return fingerprint("tree", self.game.name, *arrays)
+        keys, names = "\0".join(self.labels.listed_keys), repr(self.labels.listed_action_names)
+        return fingerprint("tree", keys, names, *arrays, self.num_children, self.probability)
 
     def way_to(self, node: int) -> list[str]:
         """Return a history as the names of its actions."""

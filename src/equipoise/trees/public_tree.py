@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.compiled import kernel
 from equipoise.games import CHANCE, TERMINAL, Game
+from equipoise.trees.fingerprint import described, fingerprint
 from equipoise.trees.game_tree import GameTree, Int8
 from equipoise.trees.payoffs import IDENTITY, Payoffs, balanced_chunks
 from equipoise.trees.sequence_form import SequenceForm
@@ -78,6 +80,17 @@ class PublicTree:
         depth = np.zeros((2, self.num_nodes), np.int32)
         _follow_decisions(self.player, self.parent, last, depth)
         return last, depth
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return what tells this game from others; how actions are called is in the description of betting."""
+        parts: list[npt.NDArray[np.generic]] = [
+            *(array for stage in self.stages for array in (*stage.previous, stage.probability))
+        ]
+        parts += [self.player, self.num_children, self.stage, self.subgame, self.terminal_matrix, self.terminal_amount]
+        parts += [*self.payoff_matrices, self.continuation]
+        labels = repr([stage.labels for stage in self.stages])
+        return fingerprint("public", labels, described(self.game), *parts)
 
     @cached_property
     def num_infosets(self) -> int:
@@ -149,6 +162,7 @@ def vector_form(tree: PublicTree) -> SequenceForm:
         payoffs=(_operators(tree, 0, treeplexes, first_sequences), _operators(tree, 1, treeplexes, first_sequences)),
         labels=PublicLabels(tree),
         infosets=infosets,
+        fingerprint=tree.fingerprint,
     )
 
 
@@ -473,4 +487,5 @@ def histories(tree: PublicTree) -> GameTree:
         infoset_player=np.concatenate(infoset_player),
         infoset_actions=np.concatenate(infoset_actions),
         labels=PublicLabels(tree),
+        fingerprint_of_source=tree.fingerprint,
     )

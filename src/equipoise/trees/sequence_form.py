@@ -30,6 +30,7 @@ class SequenceForm:
     payoffs: tuple[Payoffs, Payoffs]
     labels: InfosetLabels
     infosets: tuple[Int64, Int64]  # per player: the number under which labels know each infoset of the treeplex
+    fingerprint: str  # of the game
 
     @property
     def num_infosets(self) -> int:
@@ -148,6 +149,7 @@ def sequence_form(tree: GameTree) -> SequenceForm:
         payoffs=_collect_payoffs(tree, treeplexes, sequence_of_action, last, reach),
         labels=tree.labels,
         infosets=(infosets[0], infosets[1]),
+        fingerprint=tree.fingerprint(),
     )
 
 

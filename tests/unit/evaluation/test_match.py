@@ -214,7 +214,7 @@ def test_players_through_the_rules_agree_with_the_tree():
 def test_units():
     assert big_blind_of(load_game("leduc_poker")) == 1 and big_blind_of(load_game("goofspiel(cards=3)")) is None
     result = play_match(saved("leduc_poker", 1), "uniform", hands=100)
-    numbers = result.to_json(load_game("leduc_poker"))
+    numbers = result.to_json()
     assert numbers["mean_mbb"] == pytest.approx(1000 * numbers["mean"])
     low, high = numbers["interval_95"]
     assert low < numbers["mean"] < high

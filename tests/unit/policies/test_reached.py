@@ -107,18 +107,18 @@ def test_boards_that_were_never_drawn_are_told_apart(tmp_path, capsys):
     equipoise.solve(text, "pcs", iterations=1, parameters={"boards": 1}, out=run)
     never, drawn = [], []
     for board in ("2c3c", "2c3d", "2c2d", "4c5c", "4c5d", "5c5d"):
-        show("show", run, "--line", "rc/", "--board", board, "--json")
+        show("show", run, "--trust-game", "--line", "rc/", "--board", board, "--json")
         found = json.loads(capsys.readouterr().out)
         assert found["never_reached"] in ([], list(found["hands"]))
         (never if found["never_reached"] else drawn).append(board)
     assert never and len(drawn) <= 1
-    show("show", run, "--line", "", "--json")
+    show("show", run, "--trust-game", "--line", "", "--json")
     assert json.loads(capsys.readouterr().out)["never_reached"] == []
-    show("show", run, "--infoset", f"3h4h/{never[0]}|rc/")
+    show("show", run, "--trust-game", "--infoset", f"3h4h/{never[0]}|rc/")
     assert NEVER_REACHED in capsys.readouterr().out
-    show("show", run, "--line", "rc/", "--board", never[0])
+    show("show", run, "--trust-game", "--line", "rc/", "--board", never[0])
     assert f"?: {NEVER_REACHED}" in capsys.readouterr().out
-    show("show", run, "--line", "rc/", "--board", never[0], "-o", tmp_path / "grid.png")
+    show("show", run, "--trust-game", "--line", "rc/", "--board", never[0], "-o", tmp_path / "grid.png")
     assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
 
 
