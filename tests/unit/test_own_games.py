@@ -356,5 +356,5 @@ def test_pickles_are_still_refused(tmp_path):
     content["keys"] = np.array([{"a": 1}], object)
     np.savez(path, **content)
     assert zipfile.is_zipfile(path)
-    with pytest.raises(EquipoiseError, match="damaged or not a policy file"):
+    with pytest.raises(EquipoiseError, match="not a policy file, or is damaged"):
         equipoise.load_policy(path)
