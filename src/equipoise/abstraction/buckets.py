@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from equipoise.abstraction.cache import cached
+from equipoise.abstraction.cache import Parts, cached
 from equipoise.abstraction.clusters import cluster_tables, lossless_tables
 from equipoise.abstraction.percentiles import percentile_tables
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, round_boards, table_bytes
@@ -47,8 +47,8 @@ class Percentiles:
     def buckets(self, deck: Deck) -> list[int]:
         return [self.count ** (r + 1) for r in range(len(deck.board_sizes))]
 
-    def make(self, boards: RoundBoards, report: Report) -> BucketTables:
-        return percentile_tables(boards, self.count, report)
+    def make(self, boards: RoundBoards, parts: Parts) -> BucketTables:
+        return percentile_tables(boards, self.count, parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +63,8 @@ class Clusters:
             raise NotSupported("buckets=kmeans is for games that begin without a board; use buckets=ehs2:10")
         return [orbit_count(deck.ranks, deck.suits, [HOLE_CARDS]), *[self.count] * (len(deck.board_sizes) - 1)]
 
-    def make(self, boards: RoundBoards, report: Report) -> BucketTables:
-        return cluster_tables(boards, self.count, report)
+    def make(self, boards: RoundBoards, parts: Parts) -> BucketTables:
+        return cluster_tables(boards, self.count, parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Lossless:
         sizes = ([HOLE_CARDS], [HOLE_CARDS, deck.board_sizes[1]])
         return [orbit_count(deck.ranks, deck.suits, size) for size in sizes]
 
-    def make(self, boards: RoundBoards, report: Report) -> BucketTables:
+    def make(self, boards: RoundBoards, parts: Parts) -> BucketTables:
         return lossless_tables(boards)
 
 
@@ -162,8 +162,14 @@ def make_buckets(
     # Beside the tables: means of the rounds before the last, or histograms and features (limit_holdem: 2.2 GiB in all).
     require(5 * table_bytes(deck.size, canonical, raw) + (1 << 28), what=f"buckets {text} of {game.name}")
 
+    def report_of(what: str, share: float) -> None:
+        report(f"making buckets: {what}", share)
+
+    parts = Parts.of(kind.kind, (text, *deck), report_of, on_complaint) if text != NONE else Parts(report_of)
+
     def make() -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-        return kind.make(round_boards(*deck), report)._asdict()
+        return kind.make(round_boards(*deck), parts)._asdict()
 
     arrays = cached(kind.kind, (text, *deck), make, on_complaint) if text != NONE else make()
+    parts.forget()
     return Buckets(kind=kind, deck=deck, tables=BucketTables(**arrays))

@@ -13,7 +13,8 @@ before the flop hands are kept apart losslessly, and 8 x 169 + 70 x 552 makes th
 (Brown et al. 2019).
 """
 
-from itertools import combinations, pairwise
+import time
+from itertools import combinations
 from math import comb
 from typing import Protocol
 
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
+from equipoise.abstraction.cache import WORTH_KEEPING, Parts
 from equipoise.abstraction.percentiles import cuts_of
 from equipoise.abstraction.strength import (
     Float,
@@ -28,7 +30,6 @@ from equipoise.abstraction.strength import (
     live_hands,
     part_of_board,
     sort_by_rank,
-    steps,
 )
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, UInt16, codes_of, empty_tables
 from equipoise.compiled import kernel
@@ -43,7 +44,6 @@ from equipoise.games.suits import (
     sets_of_cards,
     suit_isomorphism,
 )
-from equipoise.work import Report
 
 OPPONENT_GROUPS = 8  # as Johanson et al. have it
 STRENGTHS = 16  # bins of a histogram of strength at the end
@@ -177,18 +177,19 @@ class FutureStrength:
     """Features before the last board: how the strength on it is distributed, over all cards to come."""
 
     def __init__(
-        self, boards: RoundBoards, tables: BucketTables, strength: UInt16, betting_round: int, report: Report
+        self, boards: RoundBoards, tables: BucketTables, strength: UInt16, betting_round: int, parts: Parts
     ) -> None:
         """``strength`` is that of all hands on the last boards, as :func:`grade_strength` has it."""
         last, size = boards.rounds[-1], boards.sizes[betting_round]
         self.cards = suit_isomorphism(boards.ranks, boards.suits, size)
-        parts = np.array(list(combinations(range(boards.sizes[-1]), size)), np.int64)
+        chosen = np.array(list(combinations(range(boards.sizes[-1]), size)), np.int64)
         # A pair stands for at most as many deals as there are renamings of suits: 24 x 1,081 fits into two bytes.
         most = len(self.cards.permutations) * comb(boards.deck_size - HOLE_CARDS - size, boards.sizes[-1] - size)
         self.histogram = np.zeros((self.cards.num_pairs, STRENGTHS), np.min_scalar_type(most))
         first_board = sum(len(each.boards) for each in boards.rounds[:betting_round])
         strongest = 2 * comb(boards.deck_size - HOLE_CARDS - boards.sizes[-1], HOLE_CARDS)
-        for begin, end in pairwise(steps(len(last.boards))):
+        what = f"strength to come on boards of {size} cards"
+        for begin, end in parts.loop(what, len(last.boards), self.histogram):
             _count_futures(
                 last.boards,
                 last.weight,
@@ -197,7 +198,7 @@ class FutureStrength:
                 self.cards.hands,
                 strength,
                 strongest,
-                parts,
+                chosen,
                 tables,
                 betting_round,
                 first_board,
@@ -205,7 +206,6 @@ class FutureStrength:
                 self.cards.first_pair,
                 self.histogram,
             )
-            report(f"strength to come on boards of {size} cards", end / len(last.boards))
 
     def beside(self, boards: Int64) -> Float:
         """Return the features of the hands that are possible beside some boards, board after board."""
@@ -243,23 +243,29 @@ def nearest(centres: Float, points: Float) -> tuple[Float, Int64]:
     return distance, used[place]
 
 
-def cluster(points: Float, weight: Float, count: int, report: Report) -> tuple[Float, Float]:
+def cluster(points: Float, weight: Float, count: int, parts: Parts, what: str = "k-means") -> tuple[Float, Float]:
     """Return the centres of weighted k-means, and the squared error after each of Lloyd's passes.
 
     Nothing is random: passes start from :func:`spread_out`, and a cluster that has lost its points starts anew at one
     of those that are farthest from their centres.
     """
-    centres = spread_out(points, weight, count)
-    centres = np.concatenate([centres, np.full((count - len(centres), points.shape[1]), np.inf)])
-    errors: list[float] = []
+    began, kept = time.perf_counter(), parts.kept(what)
+    if kept is None:
+        centres = spread_out(points, weight, count)
+        centres = np.concatenate([centres, np.full((count - len(centres), points.shape[1]), np.inf)])
+        errors: list[float] = []
+    else:
+        centres, errors = kept["centres"], kept["errors"].tolist()
     total = weight.sum()
     while True:
+        parts.tell(what, len(errors) / MOST_PASSES, {"centres": centres, "errors": np.array(errors)})
         distance, label = nearest(centres, points)
         errors.append(float(weight @ distance**2 / total))
-        report(f"k-means with {count:,} clusters", len(errors) / MOST_PASSES)
         empty = np.setdiff1d(np.arange(count), label)
         settled = len(errors) > 1 and errors[-1] > (1.0 - ENOUGH) * errors[-2]
         if len(errors) == MOST_PASSES or (settled and len(empty) == 0):
+            if time.perf_counter() - began > WORTH_KEEPING:
+                parts.keep(what, {"centres": centres, "errors": np.array(errors[:-1])})  # as before the last pass
             return centres, np.array(errors)
         mass = np.bincount(label, weights=weight, minlength=count)
         for axis in range(points.shape[1]):
@@ -269,7 +275,7 @@ def cluster(points: Float, weight: Float, count: int, report: Report) -> tuple[F
         centres[empty] = points[farthest]
 
 
-def fit_centres(boards: CanonicalBoards, features: Features, deck_size: int, count: int, report: Report) -> Float:
+def fit_centres(boards: CanonicalBoards, features: Features, deck_size: int, count: int, parts: Parts) -> Float:
     """Return the centres of a round's clusters, fitted to all its boards or to every second, third, ... one."""
     live = comb(deck_size - boards.boards.shape[1], HOLE_CARDS)
     chosen = np.arange(0, len(boards.boards), -(-len(boards.boards) * live // MOST_POINTS))
@@ -282,13 +288,14 @@ def fit_centres(boards: CanonicalBoards, features: Features, deck_size: int, cou
         )
     weight = np.repeat(boards.weight[chosen], live).astype(np.float64)
     point_weight: Float = np.bincount(point_of.ravel(), weights=weight).astype(np.float64)
-    return cluster(distinct, point_weight, count, report)[0]
+    what = f"k-means with {count:,} clusters on boards of {boards.boards.shape[1]} cards"
+    return cluster(distinct, point_weight, count, parts, what)[0]
 
 
-def cluster_tables(boards: RoundBoards, count: int, report: Report) -> BucketTables:
+def cluster_tables(boards: RoundBoards, count: int, parts: Parts) -> BucketTables:
     """Return the tables of clusters in every round with a board, lossless before."""
     tables = empty_tables(boards)
-    start = grade_strength(boards, tables, 2, report)[0][0]
+    start = grade_strength(boards, tables, 2, parts)[0][0]
     last = len(boards.rounds) - 1
     strength = codes_of(tables, boards, last).copy() if last > 1 else np.zeros((0, 0), np.uint16)
     codes_of(tables, boards, 0)[0] = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1]).start_class
@@ -298,15 +305,15 @@ def cluster_tables(boards: RoundBoards, count: int, report: Report) -> BucketTab
         if betting_round == last:
             features = OpponentStrength(boards, tables, start)
         else:
-            features = FutureStrength(boards, tables, strength, betting_round, report)
-        centres = fit_centres(current, features, boards.deck_size, count, report)
+            features = FutureStrength(boards, tables, strength, betting_round, parts)
+        centres = fit_centres(current, features, boards.deck_size, count, parts)
         codes = codes_of(tables, boards, betting_round)
         codes[:] = 0
-        for begin, end in pairwise(steps(len(current.boards))):
+        what = f"clusters on boards of {boards.sizes[betting_round]} cards"
+        for begin, end in parts.loop(what, len(current.boards), codes):
             chosen = np.arange(begin, end)
             live = hands_beside(current.boards[chosen], boards.deck_size)
             codes[chosen[:, None], live] = nearest(centres, features.beside(chosen))[1].reshape(live.shape)
-            report(f"clusters on boards of {boards.sizes[betting_round]} cards", end / len(current.boards))
     return tables
 
 

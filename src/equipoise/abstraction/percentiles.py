@@ -9,15 +9,15 @@ Equal weight is meant in raw deals, each way in which flop, turn and river may h
 strength stay together, so buckets are as equal as ties allow: a tie goes where its middle belongs.
 """
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
-from equipoise.abstraction.strength import grade_strength, live_hands, steps
+from equipoise.abstraction.cache import Parts
+from equipoise.abstraction.strength import grade_strength, live_hands
 from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, codes_of, empty_tables
 from equipoise.compiled import kernel
 from equipoise.games.suits import HOLE_CARDS, Cards, Int64, place_of_set, sets_of_cards
-from equipoise.work import Report
 
 
 @kernel
@@ -85,11 +85,11 @@ def cuts_of(histogram: Int64, buckets: int) -> Int64:
     return np.array([np.searchsorted(row, bounds) for row in share])
 
 
-def percentile_tables(boards: RoundBoards, buckets: int, report: Report) -> BucketTables:
+def percentile_tables(boards: RoundBoards, buckets: int, parts: Parts) -> BucketTables:
     """Return the tables of nested percentile buckets, ``buckets`` a round."""
     rounds = len(boards.rounds)
     tables = empty_tables(boards, [buckets - 1] * rounds)
-    means = grade_strength(boards, tables, 2, report)
+    means = grade_strength(boards, tables, 2, parts)
     for betting_round, values in enumerate(means):
         codes_of(tables, boards, betting_round)[:] = np.rint(values * HIGHEST_CODE)
     hands = sets_of_cards(boards.deck_size, HOLE_CARDS)
@@ -98,9 +98,8 @@ def percentile_tables(boards: RoundBoards, buckets: int, report: Report) -> Buck
         codes = codes_of(tables, boards, betting_round)
         histogram = np.zeros((buckets**betting_round, int(codes.max()) + 1), np.int64)
         paths = _paths(boards.sizes[: betting_round + 1])
-        for begin, end in pairwise(steps(len(current.boards))):
+        for begin, end in parts.loop(f"buckets of round {betting_round + 1}", len(current.boards), histogram):
             _weigh_codes(current.boards, current.weight, begin, end, hands, paths, first_board, tables, histogram)
-            report(f"buckets of round {betting_round + 1}", end / len(current.boards))
         cuts = cuts_of(histogram, buckets)
         first = tables.first_cut[betting_round]
         tables.cut[first : first + cuts.size] = cuts.ravel()

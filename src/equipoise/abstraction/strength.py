@@ -7,21 +7,19 @@
    that may have been there a round before, weighed by its number of raw boards.
 """
 
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.abstraction.cache import Parts
 from equipoise.abstraction.tables import BucketTables, RoundBoards, UInt16, codes_of
 from equipoise.compiled import inlined, kernel
 from equipoise.games.hand_ranks import hand_rank
 from equipoise.games.suits import HOLE_CARDS, Cards, Int64, place_of_set, sets_of_cards, suit_permutations
-from equipoise.work import Report
 
 Float = npt.NDArray[np.float64]
-
-PARTS = 200  # progress is told this often
 
 
 @inlined
@@ -149,7 +147,7 @@ def _settle(
             sums[board, hand] = total / (float(keeping) * float(weight[board]) * ways)
 
 
-def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, report: Report) -> list[Float]:
+def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, parts: Parts) -> list[Float]:
     """Write the strengths of all hands in the last round as codes; return the mean powers in the rounds before it.
 
     A code is twice the number of hands beaten plus the number tied. The means are ``[canonical boards, raw hands]``
@@ -160,20 +158,19 @@ def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, report
     last = len(rounds) - 1
     codes = codes_of(tables, boards, last)
     count = len(rounds[last].boards)
-    for begin, end in pairwise(steps(count)):
+    for begin, end in parts.loop("strength of all hands on full boards", count, codes):
         _showdowns(rounds[last].boards, begin, end, hands, tables.bits, codes)
-        report("strength of all hands on full boards", end / count)
     opponents = comb(deck - HOLE_CARDS - boards.sizes[last], HOLE_CARDS)
     worth = (np.arange(2 * opponents + 1) / (2 * opponents)) ** power
     values: Float = np.zeros((1, 1))
     means: list[Float] = []
     for later in range(last, 0, -1):
         earlier, size = later - 1, boards.sizes[later]
-        parts = np.array(list(combinations(range(size), boards.sizes[earlier])), np.int64)
+        chosen = np.array(list(combinations(range(size), boards.sizes[earlier])), np.int64)
         sums = np.zeros((len(rounds[earlier].boards), len(hands)))
         first_board = sum(len(each.boards) for each in rounds[:earlier])
         count = len(rounds[later].boards)
-        for begin, end in pairwise(steps(count)):
+        for begin, end in parts.loop(f"means over boards of {size} cards", count, sums):
             _hand_down(
                 rounds[later].boards,
                 rounds[later].weight,
@@ -183,21 +180,15 @@ def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, report
                 codes,
                 worth if later == last else np.zeros(0),
                 values,
-                parts,
+                chosen,
                 tables,
                 earlier,
                 first_board,
                 sums,
             )
-            report(f"means over boards of {size} cards", end / count)
         ways = comb(deck - HOLE_CARDS - boards.sizes[earlier], size - boards.sizes[earlier])
         renamings = suit_permutations(boards.suits)
         _settle(rounds[earlier].boards, rounds[earlier].weight, hands, tables, renamings, ways, sums)
         values = sums
         means.insert(0, values)
     return means
-
-
-def steps(count: int) -> list[int]:
-    """Return where a long loop over some boards stops to tell of its progress."""
-    return sorted({count * part // PARTS for part in range(PARTS + 1)})

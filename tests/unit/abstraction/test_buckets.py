@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.abstraction import cache, clusters
 from equipoise.abstraction.buckets import Deck, kind_from_text, make_buckets
+from equipoise.abstraction.cache import Parts
 from equipoise.abstraction.clusters import (
     OPPONENT_GROUPS,
     STRENGTHS,
@@ -29,13 +30,10 @@ from equipoise.files import cache_home
 from equipoise.games import load_game
 from equipoise.games.sizes import num_infosets
 from equipoise.games.suits import orbit_count, suit_isomorphism
+from equipoise.work import Stopped
 from tests.holdem import flop_holdem_of, three_rounds
 from tests.naive import abstraction as naive
 from tests.naive.suits import canonical, renamed
-
-
-def silent(what, share):
-    pass
 
 
 @pytest.mark.nojit
@@ -132,7 +130,7 @@ def test_lossless_buckets_keep_all_others_apart():
 def test_features_are_strengths_against_groups():
     boards = round_boards(4, 3, (0, 3))
     tables = empty_tables(boards)
-    start = grade_strength(boards, tables, 2, silent)[0][0]
+    start = grade_strength(boards, tables, 2, Parts())[0][0]
     listed = boards.rounds[1].boards
     features = OpponentStrength(boards, tables, start).beside(np.arange(len(listed)))
     live = hands_beside(listed, 12)
@@ -157,8 +155,8 @@ def test_features_before_the_last_board_are_histograms_of_strength_to_come():
     ranks, suits, sizes = 3, 3, (0, 3, 4)
     boards = round_boards(ranks, suits, sizes)
     tables = empty_tables(boards)
-    grade_strength(boards, tables, 2, silent)
-    features = FutureStrength(boards, tables, codes_of(tables, boards, 2), 1, silent)
+    grade_strength(boards, tables, 2, Parts())
+    features = FutureStrength(boards, tables, codes_of(tables, boards, 2), 1, Parts())
     hands = list(itertools.combinations(range(9), 2))
     for row, board in enumerate(boards.rounds[1].boards.tolist()):
         found = features.beside(np.array([row]))
@@ -182,9 +180,9 @@ def test_hands_of_a_cluster_are_alike_in_every_round(points, monkeypatch):
     assert buckets.counts == [orbit_count(4, 3, [2]), 7, 7]
     boards = round_boards(4, 3, (0, 3, 4))
     tables = empty_tables(boards)
-    start = grade_strength(boards, tables, 2, silent)[0][0]
+    start = grade_strength(boards, tables, 2, Parts())[0][0]
     rounds = {
-        1: FutureStrength(boards, tables, codes_of(tables, boards, 2), 1, silent),
+        1: FutureStrength(boards, tables, codes_of(tables, boards, 2), 1, Parts()),
         2: OpponentStrength(boards, tables, start),
     }
     for betting_round, features in rounds.items():
@@ -215,7 +213,7 @@ def test_clusters_are_those_of_plain_lloyd_passes():
     middles = random.normal(size=(6, 3))
     points = middles[random.integers(6, size=400)] + 0.1 * random.normal(size=(400, 3))
     weight = random.integers(1, 20, 400).astype(float)
-    centres, errors = cluster(points, weight, 6, silent)
+    centres, errors = cluster(points, weight, 6, Parts())
     label = nearest(centres, points)[1]
     expected, error = naive_lloyd(points, weight, spread_out(points, weight, 6), len(errors))
     np.testing.assert_array_equal(label, expected)
@@ -226,9 +224,9 @@ def test_clusters_are_those_of_plain_lloyd_passes():
 def test_no_cluster_stays_empty_and_nothing_is_random():
     points = np.repeat(np.arange(10.0), 50)[:, None]
     points = np.concatenate([points, np.full((500, 1), 3.0)])
-    centres, errors = cluster(points, np.ones(1000), 10, silent)
+    centres, errors = cluster(points, np.ones(1000), 10, Parts())
     assert sorted(centres.ravel().tolist()) == list(range(10)) and errors[-1] == 0.0
-    again, _ = cluster(points, np.ones(1000), 10, silent)
+    again, _ = cluster(points, np.ones(1000), 10, Parts())
     np.testing.assert_array_equal(centres, again)
 
 
@@ -307,3 +305,38 @@ def test_buckets_come_back_from_the_cache_as_they_were():
     for before, after in zip(first.tables, second.tables, strict=True):
         np.testing.assert_array_equal(before, after)
         assert before.dtype == after.dtype
+
+
+@pytest.mark.parametrize("text", ["kmeans:4", "ehs2:3"])
+@pytest.mark.parametrize("instant", [False, True])
+def test_what_was_made_of_buckets_is_kept_after_an_interruption(text, instant, monkeypatch, tmp_path):
+    """Told to stop now and then, the work goes on from there, and ends with the same tables."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "whole"))
+    game, told = three_rounds(4, 3), []
+    whole = make_buckets(game, text, report=lambda what, share: told.append((what, share)))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cut"))
+    if instant:  # every finished piece is kept: as pieces that take minutes are
+        monkeypatch.setattr(cache, "WORTH_KEEPING", 0.0)
+        monkeypatch.setattr(clusters, "WORTH_KEEPING", 0.0)
+    again, stops = [], 0
+
+    def stop_now_and_then(what, share):
+        again.append((what, share))
+        if len(again) % 50 == 0 if instant else len(again) == 150:
+            raise Stopped
+
+    while True:
+        try:
+            found = make_buckets(game, text, report=stop_now_and_then)
+            break
+        except Stopped:
+            stops += 1
+            assert stops < 100
+    assert stops > 3 if instant else stops == 1
+    if instant:  # nothing was done twice but the last pass of k-means, which tells that it is over
+        assert len([news for news in again if "k-means" not in news[0]]) == len(
+            [news for news in told if "k-means" not in news[0]]
+        )
+    for before, after in zip(whole.tables, found.tables, strict=True):
+        np.testing.assert_array_equal(before, after)
+    assert len(list((tmp_path / "cut" / "equipoise" / "buckets").iterdir())) == 1  # no part is left behind
