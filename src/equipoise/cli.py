@@ -35,6 +35,7 @@ app = App(
     name="equipoise",
     help="Find near-unexploitable strategies for imperfect-information games, and look at them.",
     version_flags=["--version"],
+    suppress_keyboard_interrupt=False,  # main() says a word
 )
 
 Json = Annotated[

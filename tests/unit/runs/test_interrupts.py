@@ -31,6 +31,7 @@ DEEP = (
     "--set",
     "steps=2",
 )
+AT_ONCE = 10.0  # seconds; some hundredths on an idle machine, and what is interrupted takes minutes
 
 
 class Program:
@@ -78,7 +79,7 @@ def test_fitting_the_policy_is_announced_and_left_at_once(terminal, tmp_path):
     program = Program(tmp_path, "solve", "kuhn_poker", *DEEP, *long_fit, "--out", "run", terminal=terminal)
     program.read_until("fitting the policy, [0-9]+ %")
     program.interrupt()
-    assert program.read_until(interrupts.ANSWER) < 1.0  # half a second is much on an idle machine
+    assert program.read_until(interrupts.ANSWER) < AT_ONCE
     program.read_until("stopped after iteration 1, which is saved; continue with: equipoise resume run")
     assert program.end() == 130
 
@@ -107,11 +108,11 @@ def test_a_second_interrupt_ends_a_long_kernel_and_keeps_the_last_checkpoint(tmp
     program.read_until("solving")
     time.sleep(1.0)  # into the kernel
     program.interrupt()
-    assert program.read_until(interrupts.ANSWER) < 1.0
+    assert program.read_until(interrupts.ANSWER) < AT_ONCE
     time.sleep(0.2)
     program.interrupt()
-    assert program.read_until(interrupts.SECOND_ANSWER) < 1.0
-    assert program.read_until("stopped; nothing is saved yet") < 5.0
+    assert program.read_until(interrupts.SECOND_ANSWER) < AT_ONCE
+    assert program.read_until("stopped; nothing is saved yet") < interrupts.GRACE + AT_ONCE
     assert program.process.wait(30) == 130
 
 
@@ -125,8 +126,8 @@ def test_preparing_is_left_at_once(tmp_path, monkeypatch):
     )
     program.read_until("strength of all hands on full boards, [1-9]")
     program.interrupt()
-    assert program.read_until(interrupts.ANSWER) < 1.0
-    assert program.read_until("stopped; nothing is saved yet") < 10.0
+    assert program.read_until(interrupts.ANSWER) < AT_ONCE
+    assert program.read_until("stopped; nothing is saved yet") < 2 * AT_ONCE
     assert program.process.wait(30) == 130
     assert not (tmp_path / "run").exists()
 
@@ -256,7 +257,7 @@ def test_solving_is_left_after_the_step_at_hand(tmp_path):
     program = Program(tmp_path, "solve", "leduc_poker", "--iterations", "100000000", "--out", "run", terminal=True)
     program.read_until("exploitability")
     program.interrupt()
-    assert program.read_until(interrupts.ANSWER) < 1.0
+    assert program.read_until(interrupts.ANSWER) < AT_ONCE
     program.read_until("which is saved")
     assert program.end() == 130
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 1

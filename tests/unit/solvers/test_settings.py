@@ -103,7 +103,7 @@ def fingerprint(algorithm, game, given, preset=None):
         assert recipe.works_on(setup.game, setup.engine) == game
         solver = recipe.solver(setup, given, preset)
         solver.run(OF_TABLES if algorithm.endswith("mccfr") or algorithm == "probing" else ITERATIONS)
-        solver.average_strategy()  # Deep CFR fits its policy when it is asked for
+        solver.conclude()  # here Deep CFR fits its policy
         return {name: np.array(array) for name, array in solver.state().items()}
 
 
