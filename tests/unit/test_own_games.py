@@ -337,6 +337,57 @@ def test_a_game_given_as_an_object_is_solved_saved_and_resumed(tmp_path):
         equipoise.resume(tmp_path / "run", iterations=70, game=other)
 
 
+class SameKeys(equipoise.Game):
+    """Matching pennies in which both players know nothing: their keys are one text."""
+
+    def root(self):
+        return SameKeysState()
+
+
+class SameKeysState(equipoise.State):
+    def __init__(self, moves=()):
+        self.moves = moves
+
+    player = property(lambda self: (0, 1, equipoise.TERMINAL)[len(self.moves)])
+
+    def actions(self):
+        return (0, 1) if len(self.moves) < 2 else ()
+
+    def child(self, action):
+        return SameKeysState((*self.moves, action))
+
+    def infoset_key(self):
+        return "nothing"
+
+    def payoff(self):
+        return 3.0 * self.moves[0] - self.moves[1]
+
+
+def test_players_with_keys_of_one_text_play_through_the_rules_too():
+    policy = equipoise.solve(SameKeys(), iterations=100).policy
+    assert list(policy) == ["P0|nothing", "P1|nothing"]
+    played = equipoise.play_match(policy, Uniform(), hands=1000)
+    assert played.through == "rules"
+    exact = equipoise.exact_match(policy, "uniform")
+    assert played.duplicate.mean == pytest.approx(exact.mean, abs=5 * played.duplicate.standard_error)
+    assert exact.mean == pytest.approx(1.0, abs=0.1)
+
+
+class Claims(SameKeys):
+    def __init__(self, name):
+        self.elsewhere = name
+
+    def open_spiel_name(self):
+        return self.elsewhere
+
+
+@pytest.mark.parametrize("name", ["no_such_game", "leduc_poker"])
+def test_a_game_that_is_not_what_it_claims_is_not_written_for_open_spiel(name):
+    pytest.importorskip("pyspiel")
+    with pytest.raises(EquipoiseError, match="says it is OpenSpiel's"):
+        equipoise.solve(Claims(name), iterations=2).policy.to_open_spiel()
+
+
 def test_what_is_no_game_at_all_is_refused():
     for given in (42, None, equipoise.State, object()):
         with pytest.raises(InvalidGame, match="is not a game"):

@@ -83,9 +83,11 @@ class QueriedPlayer:
     policy: Queried
 
     def action_probabilities(self, state: State) -> Sequence[float]:
-        key = state.infoset_key()
-        found = self.policy.action_probabilities(key)
+        return self._fitting(self.policy.action_probabilities(state.infoset_key()), state)
+
+    def _fitting(self, found: dict[str, float], state: State) -> Sequence[float]:
         if len(found) != len(state.actions()):
+            key = state.infoset_key()
             raise NotSupported(
                 f"{self.name} has {len(found)} actions at '{key}', but the game has {len(state.actions())} there"
             )
@@ -98,11 +100,14 @@ class PolicyPlayer(QueriedPlayer):
 
     policy: Policy
 
+    def action_probabilities(self, state: State) -> Sequence[float]:
+        return self._fitting(self.policy.at(state), state)
+
     def strategies(self, form: SequenceForm) -> Strategies:
         try:
             first, second = strategies_from_policy(form, self.policy)
         except EquipoiseError as error:
-            raise NotSupported(f"{self.name}: {error}") from None
+            raise type(error)(f"{self.name}: {error}") from None
         return normalised(form.treeplexes[0], first), normalised(form.treeplexes[1], second)
 
 

@@ -18,7 +18,10 @@ def to_open_spiel(policy: Policy) -> Any:
     name = game.open_spiel_name()
     if name is None:
         raise NotSupported(f"OpenSpiel has no game like {policy.game}; export to json or csv instead")
-    spiel = pyspiel.load_game(name)
+    try:
+        spiel = pyspiel.load_game(name)
+    except Exception:
+        raise NotSupported(f"{policy.game} says it is OpenSpiel's {name}, which OpenSpiel cannot load") from None
     tabular = spiel_policies.TabularPolicy(spiel)
     seen = set()
     stack = [(game.root(), spiel.new_initial_state())]
@@ -28,11 +31,13 @@ def to_open_spiel(policy: Policy) -> Any:
             continue
         actions = list(ours.actions())
         their_actions = [a for a, _ in theirs.chance_outcomes()] if theirs.is_chance_node() else theirs.legal_actions()
+        if len(actions) != len(their_actions):
+            raise NotSupported(f"{policy.game} says it is OpenSpiel's {name}, but the two have different actions")
         if ours.player >= 0:
             their_key = theirs.information_state_string()
             if their_key not in seen:
                 seen.add(their_key)
-                probabilities = policy.action_probabilities(ours.infoset_key())
+                probabilities = policy.at(ours)
                 row = tabular.policy_for_key(their_key)
                 row[:] = 0.0
                 for action, probability in zip(their_actions, probabilities.values(), strict=True):

@@ -33,7 +33,7 @@ from equipoise.errors import (
     nearest,
 )
 from equipoise.files import write_atomically
-from equipoise.games import Game, StoredText, load_game
+from equipoise.games import Game, State, StoredText, load_game
 from equipoise.trees.fingerprint import require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
@@ -105,6 +105,12 @@ class Policy:
             raise UnknownInfoset(f"{self.game} has no infoset '{infoset_key}'{hint}")
         reached = self.is_reached(index)
         return ActionProbabilities(self.action_names[index], self.probabilities_at(index), reached=reached)
+
+    def at(self, state: State) -> ActionProbabilities:
+        """Return the probability of each action at a history of the game."""
+        key = state.infoset_key()
+        own = f"P{state.player}|{key}"  # so listed where both players have keys of one text
+        return self[key if key in self or own not in self else own]
 
     def is_reached(self, index: int) -> bool:
         """Return whether the average has weight at the infoset with a number; true where nothing is known of it."""
