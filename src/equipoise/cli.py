@@ -114,9 +114,17 @@ def algorithms(
 
 @app.command
 def solve(
-    game: Annotated[str, Parameter(help="A game, such as leduc_poker or 'nl_leduc(stack=5)'; see `equipoise games`.")],
+    game: Annotated[
+        str | None, Parameter(help="A game, such as leduc_poker or 'nl_leduc(stack=5)'; see `equipoise games`.")
+    ] = None,
     /,
     *,
+    config: Annotated[
+        Path | None,
+        Parameter(
+            help="Read options from this TOML file; what the command line says comes first. See `equipoise config`."
+        ),
+    ] = None,
     algorithm: Annotated[
         str | None, Parameter(help="See `equipoise algorithms`; by default cfr+, and dcfr for flop_holdem.")
     ] = None,
@@ -143,29 +151,42 @@ def solve(
         Parameter(help="Stop solving after this many seconds of processor time, all threads together."),
         NUMBER,
     ] = None,
-    seed: Annotated[int, Parameter(help="Seed of the random numbers."), WHOLE] = 0,
+    seed: Annotated[int | None, Parameter(help="Seed of the random numbers; by default 0."), WHOLE] = None,
     out: Annotated[Path | None, Parameter(help="The run directory; by default runs/GAME-ALGORITHM-seedN.")] = None,
-    threads: Threads = 1,
+    threads: Annotated[
+        int | None,
+        Parameter(help="Threads to use where they help, by default 1; the result does not depend on it."),
+        WHOLE,
+    ] = None,
     engine: Annotated[
-        Literal["auto", "sequence", "vector", "boards"],
-        Parameter(help="How the game is stored: auto chooses the fastest."),
-    ] = "auto",
+        Literal["auto", "sequence", "vector", "boards"] | None,
+        Parameter(help="How the game is stored: auto, the default, chooses the fastest."),
+    ] = None,
     set_: Settings = None,
     preset: Annotated[
-        str | None, Parameter(help="A named set of parameters, such as paper; see `equipoise algorithms NAME`.")
+        str | None, Parameter(help="A named set of parameters, such as dn19; see `equipoise algorithms NAME`.")
     ] = None,
     init_from: Annotated[Path | None, Parameter(help="Initialise the networks from this run of the same game.")] = None,
-    device: Device = "auto",
+    device: Annotated[
+        str | None,
+        Parameter(
+            help="Where networks are: cpu, cuda, cuda:1, mps; auto, the default, is an accelerator if there is one, or "
+            "else cpu."
+        ),
+    ] = None,
     tensorboard: Annotated[
-        bool, Parameter(negative="", help="Also log evaluations for TensorBoard, in the run directory.")
-    ] = False,
-    checkpoint_seconds: Annotated[float, Parameter(help="Seconds between checkpoints."), NUMBER] = 30.0,
+        bool | None, Parameter(negative="", help="Also log evaluations for TensorBoard, in the run directory.")
+    ] = None,
+    checkpoint_seconds: Annotated[
+        float | None, Parameter(help="Seconds between checkpoints; by default 30."), NUMBER
+    ] = None,
     first_evaluation: Annotated[int | None, Parameter(help="Evaluate first after this iteration."), WHOLE] = None,
     evaluation_growth: Annotated[
         float | None,
         Parameter(help="Evaluate whenever iterations have grown by this factor; 1.1 in most games."),
         NUMBER,
     ] = None,
+    trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
     """Solve a game and save the run: configuration, log, checkpoints and policy.
@@ -174,43 +195,68 @@ def solve(
     iterations if none is given).
     """
     from equipoise.games import load_game
+    from equipoise.games.catalogue import StoredText
+    from equipoise.runs.run_file import read_run_file
     from equipoise.solving import default_algorithm
     from equipoise.solving import solve as solve_game
     from equipoise.views.progress import show_progress
 
-    loaded = load_game(game)
+    options: dict[str, Any] = {} if config is None else read_run_file(config)
+    written = options.pop("game", None)
+    if game is None and written is not None:
+        game = StoredText(written)
+    if game is None:
+        raise InvalidParameter("GAME is missing; see equipoise solve --help")
+    limits = {
+        "iterations": iterations,
+        "until": until,
+        "until_mbb": until_mbb,
+        "until_pot": until_pot,
+        "seconds": seconds,
+        "core_seconds": core_seconds,
+    }
+    if any(limit is not None for limit in limits.values()):  # other limits take the place of the file's
+        options = {name: value for name, value in options.items() if name not in limits}
+    given = {
+        **limits,
+        "algorithm": algorithm,
+        "seed": seed,
+        "threads": threads,
+        "engine": engine,
+        "preset": preset,
+        "init_from": init_from,
+        "device": device,
+        "tensorboard": tensorboard,
+        "checkpoint_seconds": checkpoint_seconds,
+        "evaluation_growth": evaluation_growth,
+        "first_evaluation": first_evaluation,
+    }
+    options |= {name: value for name, value in given.items() if value is not None}
+    options["parameters"] = {**options.get("parameters", {}), **_settings(set_)}
+    loaded = load_game(game, trusted=trust_game)
+    algorithm = options.pop("algorithm", None)
     if algorithm is None:
         algorithm = default_algorithm(loaded)
     with (
-        nullcontext(out) if out is not None else _new_folder(game, algorithm, seed) as folder,
+        nullcontext(out) if out is not None else _new_folder(game, algorithm, options.get("seed", 0)) as folder,
         _resumable(folder, loaded.address.startswith("python:")),
         show_progress(f"{game} by {algorithm}") as on_progress,
     ):
-        solution = solve_game(
-            loaded,
-            algorithm,
-            iterations=iterations,
-            until=until,
-            until_mbb=until_mbb,
-            until_pot=until_pot,
-            seconds=seconds,
-            core_seconds=core_seconds,
-            seed=seed,
-            out=folder,
-            threads=threads,
-            engine=engine,
-            parameters=_settings(set_),
-            preset=preset,
-            init_from=init_from,
-            device=device,
-            tensorboard=tensorboard,
-            checkpoint_seconds=checkpoint_seconds,
-            evaluation_growth=evaluation_growth,
-            first_evaluation=first_evaluation,
-            on_progress=on_progress,
-            on_complaint=_warn,
-        )
+        solution = solve_game(loaded, algorithm, out=folder, on_progress=on_progress, on_complaint=_warn, **options)
     _print_solution(solution, folder, json)
+
+
+@app.command(name="config")
+def print_config(run: Run, /, *, json: Json = False) -> None:
+    """Print a run's configuration as TOML, every setting in full; `equipoise solve --config` makes the run again."""
+    from equipoise.runs.directory import RunDirectory
+    from equipoise.runs.run_file import run_file
+
+    config = RunDirectory.open(run).config
+    if json:
+        return _print_json(dict(config))
+    print(run_file(config), end="")
+    return None
 
 
 @app.command
