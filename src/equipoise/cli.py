@@ -831,10 +831,9 @@ def _print_solution(solution: "Solution", folder: Path, json: bool) -> None:
         return _print_json({**summary, "run": str(folder)})
     from equipoise.views.tables import print_numbers
 
-    print_numbers({**summary, "run": str(folder)}, unit=solution.solver.form.game.chip_unit())
     if "not_evaluated" in summary:
-        print(f"{'':<15}play matches instead: equipoise match {folder} always-call")
-    return None
+        summary["not_evaluated"] += f"; play matches instead: equipoise match {folder} always-call"
+    return print_numbers({**summary, "run": str(folder)}, unit=solution.solver.form.game.chip_unit())
 
 
 def _say_written(output: Path, as_json: bool, more: dict[str, Any]) -> None:

@@ -218,7 +218,7 @@ class Forecast:
     def __init__(self, stop: Stop, evaluation_growth: float) -> None:
         self._stop = stop
         self._growth = evaluation_growth
-        self.evaluation_seconds = 0.0  # of the last one, with the fit before it
+        self.evaluation_seconds = 0.0  # of the last one, with the fit before it; 0 if there was none yet
         self._iterations = self._seconds = 0.0  # of late
         self._end: float | None = None  # on the clock
         self._told = 0.0  # when, on the clock
@@ -253,6 +253,7 @@ class Forecast:
             fraction=None if left is None else seconds / max(seconds + left, 1e-9),
             exploitability=records[-1].get("exploitability") if records else None,
             nash_conv_mbb=records[-1].get("nash_conv_mbb") if records else None,
+            end_known=bool(records),
         )
 
     def _measured(self, iteration: int, clock: float, records: list[Record]) -> float | None:

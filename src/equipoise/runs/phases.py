@@ -46,6 +46,7 @@ class Progress:
     fraction: float | None
     exploitability: float | None
     nash_conv_mbb: float | None  # in poker with blinds
+    end_known: bool = True  # else an evaluation follows of which nobody knows yet how long it takes
 
 
 @dataclass(frozen=True, kw_only=True)

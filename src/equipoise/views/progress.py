@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from equipoise.runs.phases import OnProgress, Phase, Progress
 
 SECONDS_BETWEEN_LINES = 5.0
+ALMOST = 0.999  # of a bar: a full one would stop the clock
 WORTH_A_LINE = 0.5  # seconds from which a phase is announced where there is no terminal
 
 
@@ -106,7 +107,7 @@ def _live_bar(what: str, *, kept: bool) -> Iterator[Callable[[float | None, str]
         task = bar.add_task(what, total=None, state="")
 
         def set_bar(share: float | None, text: str) -> None:
-            bar.update(task, total=None if share is None else 1.0, completed=share or 0.0, state=text)
+            bar.update(task, total=None if share is None else 1.0, completed=min(share or 0.0, ALMOST), state=text)
 
         yield set_bar
 
@@ -153,7 +154,7 @@ def _parts(progress: Progress | Phase) -> list[str]:
         return [progress.what, f"{100 * progress.share:.0f} %"] + ([_left(left)] if known else [])
     parts = [f"iteration {progress.iteration:,}"]
     if progress.seconds_left is not None:
-        parts.append(_left(progress.seconds_left))
+        parts.append(_left(progress.seconds_left, "" if progress.end_known else "of solving "))
     if progress.nash_conv_mbb is not None:
         parts.append(f"nash_conv {progress.nash_conv_mbb:.3g} mbb/g")
     elif progress.exploitability is not None:
@@ -162,8 +163,10 @@ def _parts(progress: Progress | Phase) -> list[str]:
     return parts + ([f"{speed:,.0f} it/s" if speed >= 100 else f"{speed:.3g} it/s"] if speed > 0.0 else [])
 
 
-def _left(seconds: float) -> str:
-    return "done" if seconds == 0.0 else "under 1 s left" if seconds < 1.0 else f"{_duration(seconds)} left"
+def _left(seconds: float, what: str = "") -> str:
+    if seconds == 0.0 and not what:
+        return "done"
+    return f"{'under 1 s' if seconds < 1.0 else _duration(seconds)} {what}left"
 
 
 def _duration(seconds: float) -> str:

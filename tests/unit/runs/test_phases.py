@@ -115,7 +115,10 @@ def test_nothing_is_said_to_be_done_while_work_remains():
     assert progress.seconds_left >= 60.0
     forecast = Forecast(Stop(iterations=5), evaluation_growth=1.1)
     forecast.ran(5, 10.0)
-    assert "0 s left" not in describe(forecast.progress(5, 10.0, 10.0, records)).replace("10 s left", "")
+    said = describe(forecast.progress(5, 10.0, 10.0, []))  # nothing is known of the evaluation that follows
+    assert "under 1 s of solving left" in said and "done" not in said
+    done = forecast.progress(5, 10.0, 10.0, [{"iteration": 5, "exploitability": 1.0}])
+    assert "done" in describe(done)
 
 
 def test_lines_come_when_a_phase_takes_a_while_and_then_every_few_seconds(capsys, monkeypatch):
@@ -140,3 +143,13 @@ def test_a_quick_run_prints_no_progress(capsys):
     with show_progress("a game") as on_progress:
         equipoise.solve("kuhn_poker", iterations=3, on_progress=on_progress)
     assert "exact evaluation" not in capsys.readouterr().err
+
+
+def test_a_piece_of_work_that_is_done_does_not_stop_the_clock_of_the_bar():
+    from equipoise.views import progress as view
+
+    with view._live_bar("a game", kept=False) as set_bar:
+        set_bar(1.0, "2 GiB of memory")
+        bar = set_bar.__closure__
+        task = next(cell.cell_contents for cell in bar if hasattr(cell.cell_contents, "tasks")).tasks[0]
+        assert not task.finished
