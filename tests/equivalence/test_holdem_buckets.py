@@ -110,7 +110,7 @@ def test_as_many_nodes_are_touched_as_in_lockstep(game, scheme):
     here = InBuckets(game, "ehs2:2")
     layout = card_layout(game, renamed=False)
     lockstep = Lockstep(here.tree, layout, scheme, batch=20_000, fallback=UNIFORM, seed=2, part=2000)
-    for _ in lockstep.parts(lambda player, codes: np.zeros((len(codes), here.tree.num_columns)), 0, 1):
+    for _ in lockstep.rows(lambda player, codes: np.zeros((len(codes), here.tree.num_columns)), (0,), 1):
         pass
     assert touched_by(here, scheme) == pytest.approx(lockstep.nodes_touched / 20_000, rel=0.01)
 

@@ -13,11 +13,11 @@ from equipoise.networks.fitting import Fitted, Fitting
 from equipoise.networks.infosets import infosets_of
 from equipoise.networks.modules import FeedForward
 from equipoise.regret.matching import UNIFORM
-from equipoise.sampling.gather import Gatherer
 from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import chance_reach
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.solvers.setup import SAMPLED_RULES
+from equipoise.solvers.setup import SAMPLED_RULES, Setup
+from equipoise.solvers.spaces import ListedSpace
 from equipoise.solvers.stored import StoredCFR
 from equipoise.stores import networks
 from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
@@ -40,24 +40,19 @@ every_game = pytest.mark.parametrize("text", ["kuhn_poker", "leduc_poker"])
 
 def stored(game, rule, scheme, batch, updates, averaging, regrets=None, strategies=None, *, seed=SEED):
     """Return a solver with stores, tables unless others are given."""
-    tables = TableMap(game.form)
-    gatherer = Gatherer(
-        game.sampled,
-        scheme,
-        batch=batch,
-        averaging="stochastic" if averaging == "exact" else averaging,
-        fallback=UNIFORM,
-        seed=seed,
-        threads=1,
-    )
+    space = ListedSpace(Setup(game=game.game, engine="vector", seed=seed), "cards")
     return StoredCFR(
-        tables,
-        gatherer,
-        regrets or TableRegrets(tables.size, SAMPLED_RULES[rule]),
-        strategies or TableStrategy(tables.size, SAMPLED_RULES[rule]),
+        space,
+        space.means(scheme, batch=batch, averaging=averaging, fallback=UNIFORM),
+        regrets or TableRegrets(space.listing, SAMPLED_RULES[rule]),
+        strategies or TableStrategy(space.listing, SAMPLED_RULES[rule]),
         updates=updates,
-        averaging=averaging,
     )
+
+
+def scores_of(solver):
+    """Return a solver's regrets as a table."""
+    return solver.space.listing.table(lambda player: solver.regrets.scores_at(player, None))
 
 
 def assert_same_average(one, two, tolerance):
@@ -95,7 +90,7 @@ def assert_like_sampled(game, rule, updates, scheme, batch, averaging):
     plain.run(30)
     solver.run(30)
     assert np.any(plain.regret_sum != 0.0)
-    np.testing.assert_array_equal(solver.regrets.scores(), plain.regret_sum)
+    np.testing.assert_array_equal(scores_of(solver), plain.regret_sum)
     assert solver.nodes_touched == plain.nodes_touched
     # A batch's strategies are summed before they are weighted: the same numbers but for rounding, which feeds nothing.
     np.testing.assert_allclose(solver.strategies.average(), plain.strategy_sum, rtol=1e-12, atol=1e-12)
@@ -221,9 +216,9 @@ def assert_like_regrets_in_a_table(game, rule, updates, options):
     for _ in range(40):
         plain.run(1)
         solver.run(1)
-        np.testing.assert_array_equal(solver.regrets.scores(), plain.regrets.scores())
+        np.testing.assert_array_equal(scores_of(solver), scores_of(plain))
         scales.update(solver.regrets.state()["scale"])
-    assert np.any(plain.regrets.scores() != 0.0)
+    assert np.any(scores_of(plain) != 0.0)
     np.testing.assert_array_equal(solver.strategies.average(), plain.strategies.average())
     assert len(scales) > 1  # or the test would not have seen a scale change
     assert all(np.log2(scale) == np.round(np.log2(scale)) for scale in scales)
@@ -251,7 +246,7 @@ def assert_like_averages_in_a_table(game, rule, updates, kind, options):
     for _ in range(3):
         plain.run(10)
         solver.run(10)
-        np.testing.assert_array_equal(solver.regrets.scores(), plain.regrets.scores())
+        np.testing.assert_array_equal(scores_of(solver), scores_of(plain))
         assert_same_average(solver, plain, 1e-9)
     assert strategies.networks[0].fits == (30 if options["every"] == 1 else 3 + 4)  # after 1, 2, 4, 8, too
 
@@ -279,9 +274,9 @@ def test_infosets_that_differ_in_suits_alone_are_played_alike(updates):
     strategies = network_strategy(game, "cfr_plus", "average", "ranks", every=5)
     solver = stored(game, "cfr_plus", External(), 50, updates, "exact", regrets, strategies)
     solver.run(10)
-    average = solver.tables.from_form(solver.average_strategy())
+    average = solver.space.tables.from_form(solver.average_strategy())
     places = rows.entry_row * rows.num_columns + rows.entry_column
-    for table in (regrets.scores(), average):
+    for table in (scores_of(solver), average):
         order = np.argsort(places, kind="stable")
         same = np.diff(places[order]) == 0
         assert np.abs(np.diff(table[order])[same]).max() < 1e-12
@@ -319,9 +314,9 @@ def test_networks_that_remember_take_over_what_tables_had(text, kind):
     solver = stored(game, "cfr_plus", External(), 50, "alternating", "exact", *stores)
     solver.start_from(*source.sums(), 20)
     assert solver.iteration == 20
-    np.testing.assert_array_equal(solver.regrets.scores(), source.regrets.scores())
+    np.testing.assert_array_equal(scores_of(solver), scores_of(source))
     assert_same_average(solver, source, 1e-9)
     source.run(10)
     solver.run(10)
-    np.testing.assert_array_equal(solver.regrets.scores(), source.regrets.scores())
+    np.testing.assert_array_equal(scores_of(solver), scores_of(source))
     assert_same_average(solver, source, 1e-9)

@@ -45,12 +45,14 @@ from equipoise.errors import EquipoiseError, require_whole
 from equipoise.games import load_game
 from equipoise.games.poker import PokerGame
 from equipoise.policies.policy import policy_from_strategies
+from equipoise.regret.matching import BEST, match_table
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
-from equipoise.solvers.stored import StoredCFR, match_table
+from equipoise.solvers.stored import StoredCFR
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import compile_game
 from equipoise.trees.tables import Pair
+from equipoise.trees.treeplex import Float, Int64
 
 DEEP, DOUBLE = "deep-cfr", "dncfr"
 LEDUC, NL_LEDUC = "leduc_poker", "nl_leduc(stack=5)"
@@ -347,7 +349,7 @@ class _Suite(Suite):
             reached = time_to_level(
                 solver.run,
                 partial(_concluded, solver),
-                partial(_exploitability, Evaluator(solver.form)),
+                partial(_exploitability, Evaluator(solver.space.listed().form)),
                 level=learnt.exploitability,
                 give_up=GIVE_UP * learnt.seconds,
             )
@@ -420,7 +422,6 @@ class _Suite(Suite):
         from equipoise.networks.holdem import CardsAndBets
         from equipoise.networks.poker_rows import poker_rows
         from equipoise.networks.trained import TrainedNetwork
-        from equipoise.regret.matching import BEST
         from equipoise.sampling.lockstep import Lockstep
         from equipoise.sampling.schemes import External
         from equipoise.trees.betting_tree import betting_tree
@@ -438,11 +439,14 @@ class _Suite(Suite):
         lockstep = Lockstep(rows.tree, rows.layout, External(), batch=LOCKSTEP_BATCH, fallback=BEST, seed=0)
         iterations = count(1)
 
+        def scores_at(player: int, infosets: Int64 | None) -> Float:
+            assert infosets is not None
+            return networks[player].read_at(infosets)
+
         def call() -> None:
             iteration = next(iterations)
-            for player in range(2):
-                for _ in lockstep.parts(lambda who, codes: networks[who].read_at(codes), player, iteration):
-                    pass
+            for _ in lockstep.rows(scores_at, (0, 1), iteration):
+                pass
 
         each_seconds(call, 1)
         samples = []
@@ -479,9 +483,11 @@ class _Suite(Suite):
         solver.run(2)
         average = _concluded(solver)
         policies = import_peer("open_spiel.python.policy")
-        same = policies.python_policy_to_pyspiel_policy(policy_from_strategies(solver.form, average).to_open_spiel())
+        same = policies.python_policy_to_pyspiel_policy(
+            policy_from_strategies(solver.space.listed().form, average).to_open_spiel()
+        )
         theirs = import_peer("pyspiel").nash_conv(in_open_spiel(solver.form.game), same) / 2
-        ours = _exploitability(Evaluator(solver.form), average)
+        ours = _exploitability(Evaluator(solver.space.listed().form), average)
         self.compare(f"{work}: exploitability of an average of ours", ours, OPEN_SPIEL, theirs, EXACT)
 
     def _same_visits(self, work: str, name: str, expected: float, counted: float) -> None:
@@ -511,8 +517,10 @@ def _exploitability(evaluator: Evaluator, strategies: Pair) -> float:
 
 def _present_strategy(solver: StoredCFR) -> Strategy:
     """Return what our next traversals play."""
-    matched = match_table(solver.regrets.scores(), solver.tables.first, solver._fallback)
-    policy = policy_from_strategies(solver.form, solver.tables.to_form(matched)).to_open_spiel()
+    space = solver.space.listed()
+    scores = space.listing.table(lambda player: solver.regrets.scores_at(player, None))
+    matched = match_table(scores, space.listing.first, BEST)
+    policy = policy_from_strategies(space.form, space.tables.to_form(matched)).to_open_spiel()
     strategy: Strategy = policy.action_probabilities
     return strategy
 
@@ -527,7 +535,8 @@ def _sampling(solver: StoredCFR) -> Callable[[], None]:
     def sample() -> None:
         iteration = next(iterations)
         for player in range(2):
-            regrets._read(player)
-            solver._sampler.sample(regrets.scores(), (player,), iteration)
+            regrets.forget_readings(player)
+            for _ in solver.sampler.rows(regrets.scores_at, (player,), iteration):
+                pass
 
     return sample

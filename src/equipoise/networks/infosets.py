@@ -17,6 +17,7 @@ from equipoise.errors import NotSupported
 from equipoise.networks.grammars import Cards, Float32, Grammar, Step, grammar_of
 from equipoise.networks.rows import Bool, Holdings, Trie, Which
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64
 
 MOST_ACTIONS = 64  # games with more action names than this have outputs by position instead
@@ -31,6 +32,8 @@ class Infosets:
     num_rows: tuple[int, int]
     entry_row: Int64  # [entries]
     entry_column: Int64  # [entries]
+    row_of: Int64  # [infosets] both players'
+    first: Int64  # [infosets + 1] of each, its first table entry
     actions: tuple[str, ...]  # [columns]
     table_sizes: tuple[int, int]
 
@@ -38,6 +41,20 @@ class Infosets:
     def num_columns(self) -> int:
         """Return the length of a network's output."""
         return len(self.actions)
+
+    @property
+    def num_listed(self) -> int:
+        return len(self.row_keys)
+
+    @cached_property
+    def listing(self) -> Listing:
+        """Return how infosets lie in tables."""
+        split = int(np.searchsorted(self.first, self.table_sizes[0]))
+        return Listing(first=self.first, split=split, column=self.entry_column, num_columns=self.num_columns)
+
+    def seen_as(self, infosets: Int64) -> Int64:
+        """Return the rows of infosets."""
+        return self.row_of[infosets]
 
     @cached_property
     def legal(self) -> npt.NDArray[np.bool_]:
@@ -59,6 +76,9 @@ class Infosets:
         first = self.num_rows[0]
         return slice(0, first) if player == 0 else slice(first, first + self.num_rows[1])
 
+    def own_rows(self, players: tuple[int, ...]) -> slice:
+        return slice(self.rows_of(players[0]).start, self.rows_of(players[-1]).stop)
+
     def entries_of(self, player: int) -> slice:
         """Return a player's table entries."""
         first = self.table_sizes[0]
@@ -71,7 +91,7 @@ class Infosets:
 
     def to_rows(self, table: Float, players: tuple[int, ...]) -> Float:
         """Return some players' part of a table, summed by row (of these players, in order) and column."""
-        rows = slice(self.rows_of(players[0]).start, self.rows_of(players[-1]).stop)
+        rows = self.own_rows(players)
         entries = slice(self.entries_of(players[0]).start, self.entries_of(players[-1]).stop)
         place = (self.entry_row[entries] - rows.start) * self.num_columns + self.entry_column[entries]
         size = (rows.stop - rows.start) * self.num_columns
@@ -174,6 +194,8 @@ def infosets_of(form: SequenceForm, cards: Cards = "ranks") -> Infosets:
         row_keys=tuple(row_keys),
         num_rows=(num_rows[0], num_rows[1]),
         entry_row=np.repeat(np.concatenate(row_numbers), np.concatenate(counts)),
+        row_of=np.concatenate(row_numbers),
+        first=np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64),
         entry_column=np.array([column for meaning in meanings for column in columns[meaning]], np.int64),
         actions=tuple(actions),
         table_sizes=(sizes[0], sizes[1]),

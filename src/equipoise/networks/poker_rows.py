@@ -44,6 +44,9 @@ class PokerRows:
     tree: BettingTree
     layout: CardLayout
 
+    listing: None = None  # infosets are too many
+    num_listed: None = None
+
     @property
     def digest(self) -> str:
         """Return a hash of how infosets are coded."""
@@ -52,6 +55,10 @@ class PokerRows:
     @property
     def num_columns(self) -> int:
         return self.tree.num_columns
+
+    def seen_as(self, infosets: Int64) -> Int64:
+        """Return codes as they are: suits are renamed in them already."""
+        return infosets
 
     @property
     def _num_cards(self) -> int:
@@ -64,7 +71,7 @@ class PokerRows:
     def legal_at(self, rows: Int64) -> Bool:
         return self.tree.legal[nodes_of(rows)]
 
-    def examples(self, players: tuple[int, ...]) -> Int64:
+    def own_rows(self, players: tuple[int, ...]) -> Int64:
         """Return codes of all decisions of some players, with some deals: what a fresh network is tried on."""
         game, generator = self.tree.game, np.random.default_rng(0)
         nodes = np.concatenate([self.tree.decisions(player) for player in players]).astype(np.int64)

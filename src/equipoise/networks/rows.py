@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.networks.grammars import Float32
+from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Int64
 
 Bool = npt.NDArray[np.bool_]
@@ -42,6 +43,20 @@ class SeenRows(Protocol):
     @property
     def num_columns(self) -> int:
         """Return the length of a network's output."""
+
+    @property
+    def num_listed(self) -> int | None:
+        """Return how many rows there are; None: too many to list, rows are codes."""
+
+    @property
+    def listing(self) -> Listing | None:
+        """Return how infosets lie in tables; None: there are too many to list."""
+
+    def seen_as(self, infosets: Int64) -> Int64:
+        """Return the row that each infoset is to a network: several may share one."""
+
+    def own_rows(self, players: tuple[int, ...]) -> Which:
+        """Return all rows of some players where they are listed, else some examples: what a network is started on."""
 
     def legal_at(self, rows: Int64) -> Bool:
         """Return, per row and column, whether the action is legal there."""

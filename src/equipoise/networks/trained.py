@@ -9,7 +9,6 @@ import numpy.typing as npt
 import torch
 
 from equipoise.networks.fitting import Drawn, Examples, Fitted, Fitting, fit, make_optimiser
-from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import (
     Architecture,
     Inputs,
@@ -21,7 +20,7 @@ from equipoise.networks.modules import (
     read,
     start_afresh,
 )
-from equipoise.networks.poker_rows import PokerRows
+from equipoise.networks.rows import SeenRows
 from equipoise.trees.treeplex import Float, Int64
 
 State = dict[str, np.ndarray]
@@ -33,7 +32,7 @@ class TrainedNetwork:
 
     def __init__(
         self,
-        infosets: Infosets | PokerRows,
+        infosets: SeenRows,
         players: tuple[int, ...],
         architecture: Architecture,
         *,
@@ -43,12 +42,10 @@ class TrainedNetwork:
     ) -> None:
         self.infosets = infosets
         self.players = players
-        own: slice | Int64
-        if isinstance(infosets, Infosets):
-            own = self.rows = slice(infosets.rows_of(players[0]).start, infosets.rows_of(players[-1]).stop)
-            self.legal = infosets.legal[self.rows]
-        else:
-            own = infosets.examples(players)
+        own = infosets.own_rows(players)
+        if isinstance(own, slice):
+            self.rows = own
+            self.legal = infosets.legal_at(np.arange(own.start, own.stop))
         self._head = head
         self._seed = seed
         self.device = device
@@ -81,7 +78,7 @@ class TrainedNetwork:
 
     def inputs_at(self, rows: Int64) -> Inputs:
         """Return the inputs of some rows, by number or code."""
-        if isinstance(self.infosets, Infosets):
+        if self.infosets.num_listed is not None:
             return self.inputs(rows - self.rows.start)
         return inputs_of(self.infosets, self.network, rows, self.device)
 

@@ -1,13 +1,15 @@
-"""Regret matching (Hart and Mas-Colell 2000), in the only copy there is: for blocks of infosets and for single ones.
+"""Regret matching (Hart and Mas-Colell 2000), in the only copy there is: for blocks, single infosets, tables
+and rows.
 
 A strategy proportional to positive regret. What to play where no regret is positive is a named choice: UNIFORM as in
 tabular CFR, or BEST, the action with the highest regret, as Deep CFR does (Brown et al. 2019, section 5.1).
 """
 
 import numpy as np
+import numpy.typing as npt
 
-from equipoise.compiled import inlined
-from equipoise.trees.treeplex import Float
+from equipoise.compiled import inlined, kernel
+from equipoise.trees.treeplex import Float, Int64
 
 UNIFORM = 0
 BEST = 1
@@ -95,3 +97,34 @@ def match_infoset(
 ) -> None:
     """Write the probabilities of one infoset to ``strategy[start:start + actions]``."""
     normalise(strategy, start, actions, positive_parts(scores, first, actions, fallback, strategy, start))
+
+
+@kernel
+def match_table(scores: Float, first: Int64, fallback: int) -> Float:
+    """Return the strategy of a whole table; infoset i has entries first[i] to first[i + 1]."""
+    strategy = np.empty_like(scores)
+    for infoset in range(first.size - 1):
+        start = np.uint64(first[infoset])
+        match_infoset(scores, start, np.uint64(first[infoset + 1]) - start, fallback, strategy, start)
+    return strategy
+
+
+@kernel
+def match_rows(scores: npt.NDArray[np.float64], legal: npt.NDArray[np.bool_], fallback: int) -> npt.NDArray[np.float64]:
+    """Return strategies by row and column; scores of illegal actions are not looked at."""
+    rows, columns = scores.shape
+    out = np.zeros((rows, columns))
+    own, strategy = np.empty(columns), np.empty(columns)
+    for row in range(rows):
+        count = 0
+        for column in range(columns):
+            if legal[row, column]:
+                own[count] = scores[row, column]
+                count += 1
+        match_infoset(own, np.uint64(0), np.uint64(count), fallback, strategy, np.uint64(0))
+        place = 0
+        for column in range(columns):
+            if legal[row, column]:
+                out[row, column] = strategy[place]
+                place += 1
+    return out

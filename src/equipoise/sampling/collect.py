@@ -1,42 +1,32 @@
-"""Traversals whose findings are kept one by one, as Deep CFR's memories want them (B19 Algorithm 2).
-
-A *row* of findings is what a network sees of an infoset (see `networks.infosets`), with one number an action: sampled
-regrets at the traverser's infosets, the strategy at the opponent's.
-"""
+"""Traversals of a listed game whose findings come one by one, as Deep CFR's memories want them (B19 Algorithm 2)."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.compiled import uncounted
 from equipoise.sampling.dice import start_stream
+from equipoise.sampling.rows import REGRET, STRATEGY, FloatTable, Rows, ScoresAt
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
     ACTIONS,
     ENTRY,
+    FLOAT_WIDTH,
     INT_WIDTH,
     OWN,
     PASSES,
     ROLE,
+    SAMPLE_REACH,
     START,
     Visits,
     make_visits,
     walk,
 )
 from equipoise.sampling.tree import SampledGame, SampledTree, planned
-from equipoise.trees.treeplex import Float, Int32, Int64
+from equipoise.trees.tables import Listing
+from equipoise.trees.treeplex import Float, Int64
 
 ROWS_AT_ONCE = 1 << 16
-
-FloatTable = np.ndarray[tuple[int, int], np.dtype[np.float64]]
-
-
-class Rows(NamedTuple):
-    """Findings, one a row."""
-
-    row: Int32 | Int64  # numbers of listed rows, or codes
-    values: FloatTable  # [rows, columns]
 
 
 @uncounted
@@ -53,12 +43,13 @@ def _collect(
     batch: int,
     most: int,
     visits: Visits,
-    entry_row: Int32,
-    entry_column: Int32,
-    own: Int32,
+    entry_infoset: Int64,
+    entry_column: Int64,
+    own: Int64,
     own_values: FloatTable,
-    opponent: Int32,
+    opponent: Int64,
     opponent_values: FloatTable,
+    opponent_weight: Float,
     counts: Int64,
 ) -> int:
     """Run traversals from ``first`` on until the batch or the room is used up; return the next one's number."""
@@ -102,8 +93,9 @@ def _collect(
                         counts[0] += 1
                     else:
                         rows, values, place = opponent, opponent_values, counts[1]
+                        opponent_weight[place] = 1.0 / floats[position * FLOAT_WIDTH + SAMPLE_REACH]
                         counts[1] += 1
-                    rows[place] = entry_row[entry]
+                    rows[place] = entry_infoset[entry]
                     for column in range(values.shape[1]):
                         values[place, column] = 0.0
                     for action in range(count):
@@ -121,9 +113,7 @@ class Collector:
         self,
         game: SampledGame,
         scheme: Scheme,
-        entry_row: Int64,
-        entry_column: Int64,
-        columns: int,
+        listing: Listing,
         *,
         batch: int,
         fallback: int,
@@ -135,11 +125,12 @@ class Collector:
         self._fallback = fallback
         self._seed = seed
         self._visits = make_visits(self._tree, 1)
-        self._entry_row, self._entry_column = entry_row.astype(np.int32), entry_column.astype(np.int32)
+        self._listing = listing
         self._most = self._visits.ints.shape[1] // int(INT_WIDTH)  # of one traversal
         room = max(ROWS_AT_ONCE, self._most)
-        self._rows = [np.zeros(room, np.int32) for _ in range(2)]
-        self._values = [np.zeros((room, columns)) for _ in range(2)]
+        self._rows = [np.zeros(room, np.int64) for _ in range(2)]
+        self._values = [np.zeros((room, listing.num_columns)) for _ in range(2)]
+        self._weights = [np.ones(room) for _ in range(2)]
         self._counts = np.zeros(2, np.int64)
 
     @property
@@ -151,8 +142,22 @@ class Collector:
     def nodes_touched(self, count: int) -> None:
         self._visits.ends[0, 2] = count
 
-    def collect(self, scores: Float, player: int, iteration: int) -> Iterator[tuple[Rows, Rows]]:
-        """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
+    def rows(self, scores_at: ScoresAt, players: tuple[int, ...], iteration: int) -> Iterator[Rows]:
+        """Run traversals of some players; yield the traverser's regrets and the opponent's strategies, in parts.
+
+        Strategies count one over the traverser's sample reach: in expectation, the opponent's own reach x chance's.
+        """
+        scores = self._listing.table(lambda player: scores_at(player, None))
+        for player in players:
+            for counts in self._parts(scores, player, iteration):
+                yield Rows(player, REGRET, iteration, *self._found(0, int(counts[0])))
+                yield Rows(1 - player, STRATEGY, iteration, *self._found(1, int(counts[1])))
+
+    def _found(self, side: int, count: int) -> tuple[Int64, FloatTable, Float]:
+        return self._rows[side][:count], self._values[side][:count], self._weights[side][:count]
+
+    def _parts(self, scores: Float, player: int, iteration: int) -> Iterator[Int64]:
+        """Run a player's traversals, as many at a time as there is room for; yield how many rows each side has."""
         traversal = 0
         while traversal < self._batch:
             traversal = _collect(
@@ -168,16 +173,13 @@ class Collector:
                 self._batch,
                 self._most,
                 self._visits,
-                self._entry_row,
-                self._entry_column,
+                self._listing.infoset,
+                self._listing.column,
                 self._rows[0],
                 self._values[0],
                 self._rows[1],
                 self._values[1],
+                self._weights[1],
                 self._counts,
             )
-            own, opponent = (
-                Rows(self._rows[side][: self._counts[side]], self._values[side][: self._counts[side]])
-                for side in range(2)
-            )
-            yield own, opponent
+            yield self._counts

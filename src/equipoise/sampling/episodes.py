@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.games import CHANCE, TERMINAL
-from equipoise.sampling.collect import Rows
 from equipoise.sampling.dice import NO_TAPE, choose_index, choose_weighted, happens, start_stream
+from equipoise.sampling.rows import FloatTable
 from equipoise.sampling.traversal import (
     CHILDREN,
     FIRST,
@@ -50,12 +50,12 @@ class Moves(NamedTuple):
     reward: Float
     responding: Bool  # whether it acted by its values, in the whole episode
 
-    def responses(self, columns: int) -> Rows:
-        """Return the moves of responses: what was chosen as 1 among zeros."""
+    def responses(self, columns: int) -> tuple[Int64, FloatTable]:
+        """Return the rows of responses, and what was chosen: 1 among zeros."""
         chosen = np.flatnonzero(self.responding)
         values = np.zeros((len(chosen), columns))
         values[np.arange(len(chosen)), self.column[chosen]] = 1.0
-        return Rows(self.row[chosen], values)
+        return self.row[chosen].astype(np.int64), values
 
 
 @kernel

@@ -4,13 +4,16 @@ Each traversal has its own stream of random numbers, and additions keep the orde
 the seed and not on the number of threads.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from equipoise.compiled import kernel_pair, prange
+from equipoise.regret.matching import match_table
 from equipoise.regret.rules import CFR, coefficient_table
 from equipoise.sampling.dice import start_stream
+from equipoise.sampling.rows import REGRET, STRATEGY, Rows, ScoresAt
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
     INT_WIDTH,
@@ -25,7 +28,10 @@ from equipoise.sampling.traversal import (
 )
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
 from equipoise.threads import Pace
+from equipoise.trees.tables import Listing, TableMap
 from equipoise.trees.treeplex import Float, Int64
+
+Averaging = Literal["stochastic", "own_reach", "exact"]
 
 TRAVERSALS_AT_ONCE = 96  # a thread's share of a batch between two merges
 
@@ -147,7 +153,15 @@ class Gatherer:
     """Traversals of a game by a scheme, whose findings come back as tables. The strategy is given by its scores."""
 
     def __init__(
-        self, game: SampledGame, scheme: Scheme, *, batch: int, averaging: str, fallback: int, seed: int, threads: int
+        self,
+        game: SampledGame,
+        scheme: Scheme,
+        *,
+        batch: int,
+        averaging: Averaging,
+        fallback: int,
+        seed: int,
+        threads: int,
     ) -> None:
         self._tree, self._plan = planned(game, scheme)
         self._deal_width = game.deal_width
@@ -204,3 +218,49 @@ class Gatherer:
                 self._lists.of(threads),
                 self._lists.at_a_time(threads),
             )
+
+
+class MiniBatches(Gatherer):
+    """The rows of a listed game that mini-batches find, each infoset once."""
+
+    def __init__(
+        self,
+        game: SampledGame,
+        scheme: Scheme,
+        listing: Listing,
+        tables: TableMap,
+        *,
+        batch: int,
+        averaging: Averaging,
+        fallback: int,
+        seed: int,
+        threads: int,
+    ) -> None:
+        super().__init__(game, scheme, batch=batch, averaging=averaging, fallback=fallback, seed=seed, threads=threads)
+        self._listing = listing
+        self._tables = tables
+        self._exact = averaging == "exact"
+
+    def rows(self, scores_at: ScoresAt, players: tuple[int, ...], iteration: int) -> Iterator[Rows]:
+        """Run a batch of traversals for each of some players; yield what they found."""
+        listing = self._listing
+        scores = listing.table(lambda player: scores_at(player, None))
+        sums = self.sample(scores, players, iteration)
+        met = np.unique(listing.infoset[sums.observed])
+        for player in players:
+            own = listing.infosets_of(player)
+            yield self._found(player, REGRET, iteration, sums.regret, met[(own.start <= met) & (met < own.stop)])
+        # The opponent's strategy, as the traverser met it; or the traverser's own, as it walked there.
+        averaged = players if self._averaging == OWN_REACH_AVERAGING else tuple(1 - player for player in players)
+        visits = sums.visits
+        if self._exact:  # own reach x strategy, at all infosets
+            strategy = match_table(scores, listing.first, self._fallback)
+            visits = self._tables.own_reach(strategy) * strategy
+        for player in averaged:
+            yield self._found(player, STRATEGY, iteration, visits, listing.positive(visits, player))
+
+    def _found(
+        self, player: int, kind: Literal["regret", "strategy"], iteration: int, table: Float, infosets: Int64
+    ) -> Rows:
+        values = self._listing.at(table, infosets)
+        return Rows(player, kind, iteration, infosets, values, np.ones(len(infosets)))

@@ -28,19 +28,18 @@ from equipoise.errors import EquipoiseError
 from equipoise.games import TERMINAL
 from equipoise.games.hand_ranks import deck_bits, showdown
 from equipoise.games.poker import PokerGame, best_five_cards, high_card_or_pair
-from equipoise.regret.matching import match_infoset, normalise, positive_parts
-from equipoise.sampling.collect import FloatTable, Rows
+from equipoise.regret.matching import match_infoset, match_rows, normalise, positive_parts
 from equipoise.sampling.dice import NO_TAPE, choose_weighted, deal_cards, start_stream
+from equipoise.sampling.rows import REGRET, STRATEGY, FloatTable, Rows, ScoresAt
 from equipoise.sampling.schemes import ALL, SUBSET, External, LabelledActions, Robust
 from equipoise.sampling.traversal import OPPONENT, OWN, child_weight, in_subset, subset_inclusion, take_regrets
 from equipoise.trees.betting_tree import BettingNodes, BettingTree
-from equipoise.trees.codes import NODE_SHIFT, CardLayout, cards_code
+from equipoise.trees.codes import NODE_SHIFT, CardLayout, cards_code, nodes_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 Int8 = npt.NDArray[np.int8]
 UInt64Table = npt.NDArray[np.uint64]
-ScoresOf = Callable[[int, Int64], Float]  # player and codes -> [codes, columns]
 
 U = np.uint64
 TRAVERSALS_A_PART = 2048  # fixed: a network's last bits may depend on how many rows it is asked for at once
@@ -368,7 +367,13 @@ class HandsInLockstep:
 
 
 class Lockstep(HandsInLockstep):
-    """Traversals of a poker game by a scheme, in lockstep. Findings come in parts."""
+    """Traversals of a poker game by a scheme, in lockstep. Findings come in parts.
+
+    With ``mean``, rows count one over the batch, so that sums are means over its traversals (DN19 Eq. 12). Strategies
+    are the opponent's, and count one over the traverser's sample reach besides: in expectation, the opponent's own
+    reach x chance's. With ``own_reach`` they are the traverser's, and count its own reach, once per infoset however
+    often it was met (DN19 Algorithm 3).
+    """
 
     def __init__(
         self,
@@ -379,6 +384,8 @@ class Lockstep(HandsInLockstep):
         batch: int,
         fallback: int,
         seed: int,
+        mean: bool = False,
+        own_reach: bool = False,
         threads: int = 1,
         part: int = TRAVERSALS_A_PART,
     ) -> None:
@@ -387,19 +394,31 @@ class Lockstep(HandsInLockstep):
             raise EquipoiseError("traversals in lockstep walk all own actions, or k of them, without probing")
         super().__init__(tree, layout, batch=batch, seed=seed, threads=threads, part=part)
         self._plan, self._fallback = plan, fallback
+        self._counts = 1.0 / batch if mean else 1.0
+        self._own_reach = own_reach
 
-    def collect(self, scores_of: ScoresOf, player: int, iteration: int) -> Iterator[tuple[Rows, Rows]]:
-        """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
-        for part in self.parts(scores_of, player, iteration):
-            yield Rows(part.own.code, part.own.values), Rows(part.opponent.code, part.opponent.values)
+    def rows(self, scores_at: ScoresAt, players: tuple[int, ...], iteration: int) -> Iterator[Rows]:
+        """Run traversals of some players; yield the traverser's regrets and the opponent's strategies, in parts."""
+        for player in players:
+            met: list[tuple[Int64, Float]] = []
+            for part in self._in_parts(partial(self._walk, scores_at, player), player, iteration):
+                self.nodes_touched += part.touched
+                own, other = part.own, part.opponent
+                weight = np.full(len(own.code), self._counts)
+                yield Rows(player, REGRET, iteration, own.code, own.values, weight)
+                if self._own_reach:
+                    met.append((own.code, own.own_reach))
+                else:
+                    weight = self._counts / other.sample_reach
+                    yield Rows(1 - player, STRATEGY, iteration, other.code, other.values, weight)
+            if self._own_reach:
+                codes, first = np.unique(np.concatenate([code for code, _ in met]), return_index=True)
+                reach = np.concatenate([reach for _, reach in met])[first]
+                legal = self._tree.legal[nodes_of(codes)]
+                strategies = match_rows(scores_at(player, codes), legal, self._fallback)
+                yield Rows(player, STRATEGY, iteration, codes, strategies, reach)
 
-    def parts(self, scores_of: ScoresOf, player: int, iteration: int) -> Iterator[Part]:
-        """Run a player's traversals, and yield what they find."""
-        for part in self._in_parts(partial(self._walk, scores_of, player), player, iteration):
-            self.nodes_touched += part.touched
-            yield part
-
-    def _walk(self, scores_of: ScoresOf, player: int, deals: Deals) -> Part:
+    def _walk(self, scores_at: ScoresAt, player: int, deals: Deals) -> Part:
         tree, actions, columns = self._tree, self._tree.most_actions, self._tree.num_columns
         level = _empty_level(len(deals.sign), actions)
         level.node[:], level.traversal[:] = 0, np.arange(len(deals.sign))
@@ -409,7 +428,7 @@ class Lockstep(HandsInLockstep):
         counts = np.zeros(2, np.int64)
         while len(level.node):
             levels.append(level)
-            scores, offset = self._scores(scores_of, level, deals)
+            scores, offset = self._scores(scores_at, level, deals)
             widths = tree.nodes.num_children[level.node]
             room = int(np.where(tree.nodes.player[level.node] == player, widths, 1).sum())
             after = _empty_level(room, actions)
@@ -445,11 +464,11 @@ class Lockstep(HandsInLockstep):
             found.append(made)
         return Part(found[0], found[1], int(counts[1]))
 
-    def _scores(self, scores_of: ScoresOf, level: Level, deals: Deals) -> tuple[FloatTable, Int64]:
+    def _scores(self, scores_at: ScoresAt, level: Level, deals: Deals) -> tuple[FloatTable, Int64]:
         """Ask for the scores of a level's infosets; return them, and where each player's begin."""
         size = table_size(len(level.node))
         asked, counts = np.empty((2, len(level.node)), np.int64), np.zeros(2, np.int64)
         keys, places = np.empty(size, np.int64), np.full(size, EMPTY)
         list_codes(self._tree.nodes, deals.codes, level, keys, places, asked, counts)
-        scores = [scores_of(who, asked[who, : counts[who]]) for who in range(2) if counts[who]]
+        scores = [scores_at(who, asked[who, : counts[who]]) for who in range(2) if counts[who]]
         return np.ascontiguousarray(np.concatenate(scores), np.float64), np.array([0, counts[0]])

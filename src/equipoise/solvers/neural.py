@@ -1,30 +1,16 @@
 """Neural recipes from their parameters: Double Neural CFR and its halves, Deep CFR, Single Deep CFR, NFSP."""
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import torch
 
-from equipoise.errors import EquipoiseError, NotSupported
-from equipoise.games import TERMINAL
-from equipoise.games.poker import PokerGame
-from equipoise.games.sizes import too_large_to_list
-from equipoise.memory import require
-from equipoise.networks.devices import find_device
+from equipoise.errors import NotSupported
 from equipoise.networks.fitting import Fitting, Loss, Plateau
 from equipoise.networks.holdem import CardsAndBets
-from equipoise.networks.infosets import infosets_of
 from equipoise.networks.modules import Architecture, FeedForward, Recurrent
-from equipoise.networks.poker_rows import poker_rows
 from equipoise.regret.matching import BEST, UNIFORM
-from equipoise.regret.rules import LinearCFR, Rule
-from equipoise.sampling.collect import Collector
-from equipoise.sampling.gather import Gatherer
-from equipoise.sampling.lockstep import Lockstep
+from equipoise.regret.rules import LinearCFR
 from equipoise.sampling.schemes import External, Outcome, Robust
-from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_for_sampling
-from equipoise.solvers.lockstep import LockstepCFR, RememberingRows, SummingRows
 from equipoise.solvers.parameters import (
     DeepCFR,
     DeepSampling,
@@ -36,13 +22,13 @@ from equipoise.solvers.parameters import (
     StrategyNetwork,
 )
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
-from equipoise.solvers.stored import StoredCFR, match_table
+from equipoise.solvers.spaces import CodedSpace, space_of
+from equipoise.solvers.stored import StoredCFR
 from equipoise.stores.memories import (
     MemoryConfig,
     MemoryRegrets,
-    MemorySampler,
     MemoryStrategy,
-    RowSnapshots,
+    SnapshotList,
     Snapshots,
     sample_bytes,
 )
@@ -53,54 +39,8 @@ from equipoise.stores.networks import (
     RowRegretNetworks,
     RowStrategyNetworks,
 )
-from equipoise.stores.sums import (
-    RegretStore,
-    RowStrategies,
-    StrategyStore,
-    TableRegrets,
-    TableStrategy,
-)
-from equipoise.trees.betting_tree import betting_tree
-from equipoise.trees.codes import require_codes
-from equipoise.trees.tables import TableMap
+from equipoise.stores.sums import RegretStore, StrategyStore, TableRegrets, TableStrategy
 from equipoise.trees.treeplex import Float, Int64
-
-
-class Unlisted:
-    """A game too large to list, with all that neural solvers share."""
-
-    def __init__(self, setup: Setup, cards: Any) -> None:
-        assert isinstance(setup.game, PokerGame)
-        require_codes(setup.game)
-        self.tree = betting_tree(setup.game)
-        self.rows = poker_rows(self.tree, cards)
-        self.device = find_device(setup.device)
-        torch.set_num_threads(1)  # parts of a batch are shared out over threads, each with networks of its own pace
-
-    def lockstep(self, setup: Setup, scheme: External | Robust, *, batch: int, fallback: int) -> Lockstep:
-        """Return traversals in lockstep."""
-        return Lockstep(
-            self.tree,
-            self.rows.layout,
-            scheme,
-            batch=batch,
-            fallback=fallback,
-            seed=setup.seed,
-            threads=setup.threads,
-        )
-
-
-class Prepared:
-    """A compiled game with all that neural solvers share."""
-
-    def __init__(self, setup: Setup, cards: Any) -> None:
-        form, self.sampled = compile_for_sampling(setup.game, setup.engine, buffered=True, order=setup.order)
-        if form is None:
-            raise EquipoiseError(f"{setup.game.name} is too large to list its infosets, which neural solvers here need")
-        self.tables = TableMap(form)
-        self.infosets = infosets_of(form, cards)
-        self.device = find_device(setup.device)
-        torch.set_num_threads(1)  # these networks are too small to share out
 
 
 def architecture_of(network: Network, width: int) -> Architecture:
@@ -116,42 +56,40 @@ def architecture_of(network: Network, width: int) -> Architecture:
     return Recurrent(cell=cell, width=width)  # type: ignore[arg-type]
 
 
-def make_double_neural(setup: Setup, chosen: DoubleNeural | RegretNetwork | StrategyNetwork) -> StoredCFR | LockstepCFR:
+def make_double_neural(setup: Setup, chosen: DoubleNeural | RegretNetwork | StrategyNetwork) -> StoredCFR:
     """Return Double Neural CFR, or with one of its two networks replaced by a table."""
-    if setup.engine == "auto" and too_large_to_list(setup.game):
+    sampling, seeds = chosen.sampling, _seeds(setup)
+    space, rule = space_of(setup, chosen.network.cards), SAMPLED_RULES[sampling.rule]
+    batch, averaging = sampling.batch, sampling.averaging
+    sampler = space.means(sampling.scheme, batch=batch, averaging=averaging, fallback=UNIFORM)
+    regrets: RegretStore
+    strategies: StrategyStore
+    if isinstance(space, CodedSpace):
         if not isinstance(chosen, DoubleNeural):
             raise NotSupported(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
-        return _make_unlisted_double_neural(setup, chosen)
-    prepared = Prepared(setup, chosen.network.cards)
-    tables, infosets, sampling = prepared.tables, prepared.infosets, chosen.sampling
-    rule = SAMPLED_RULES[sampling.rule]
-    seeds = _seeds(setup)
-    regret_store: RegretStore = TableRegrets(tables.size, rule)
+        seen = space.seen
+
+        def unit(codes: Int64) -> Float:
+            """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
+            shares: Float = np.maximum(seen.chance_at(codes), 1.0 / batch)
+            return shares
+
+        config = _regret_network(chosen)
+        regrets = RowRegretNetworks(seen, config, rule, unit, seed=seeds[0], device=space.device)
+        config = _strategy_network(chosen, all_rows=False)
+        traverse = None if averaging == "own_reach" else sampler.rows
+        strategies = RowStrategyNetworks(seen, config, rule, traverse, seed=seeds[1], device=space.device)
+        return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
+    listed = space.listed()
+    regrets, strategies = TableRegrets(listed.listing, rule), TableStrategy(listed.listing, rule)
     if isinstance(chosen, RegretNetwork):
         config = _regret_network(chosen)
-        regret_store = NetworkRegrets(infosets, config, rule, seed=seeds[0], device=prepared.device)
-    strategy_store: StrategyStore = TableStrategy(tables.size, rule)
+        regrets = NetworkRegrets(listed.seen, config, rule, seed=seeds[0], device=space.device)
     if isinstance(chosen, DoubleNeural | StrategyNetwork):
         config = _strategy_network(chosen, all_rows=chosen.strategy_sums.rows == "all")
-        mass = _mass(prepared, sampling.averaging)
-        strategy_store = NetworkStrategy(infosets, config, rule, mass, seed=seeds[1], device=prepared.device)
-    gatherer = Gatherer(
-        prepared.sampled,
-        sampling.scheme,
-        batch=sampling.batch,
-        averaging=sampling.averaging,
-        fallback=UNIFORM,
-        seed=setup.seed,
-        threads=setup.threads,
-    )
-    return StoredCFR(
-        tables,
-        gatherer,
-        regret_store,
-        strategy_store,
-        updates=sampling.updates,
-        averaging=sampling.averaging,
-    )
+        mass = listed.mass(averaging)
+        strategies = NetworkStrategy(listed.seen, config, rule, mass, seed=seeds[1], device=space.device)
+    return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
 
 
 def _seeds(setup: Setup) -> list[int]:
@@ -187,32 +125,6 @@ def _strategy_network(chosen: DoubleNeural | StrategyNetwork, *, all_rows: bool)
     )
 
 
-def _make_unlisted_double_neural(setup: Setup, chosen: DoubleNeural) -> LockstepCFR:
-    sampling = chosen.sampling
-    if sampling.averaging == "exact":
-        raise NotSupported(
-            f"averaging=exact needs a list of infosets, and {setup.game.name} has too many; give averaging=stochastic"
-        )
-    unlisted = Unlisted(setup, chosen.network.cards)
-    rows, rule, seeds = unlisted.rows, SAMPLED_RULES[sampling.rule], _seeds(setup)
-    batch = sampling.batch
-
-    def unit(codes: Int64) -> Float:
-        """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
-        shares: Float = np.maximum(rows.chance_at(codes), 1.0 / batch)
-        return shares
-
-    config = _regret_network(chosen)
-    regrets = RowRegretNetworks(rows, config, rule, unit, seed=seeds[0], device=unlisted.device)
-    lockstep = unlisted.lockstep(setup, sampling.scheme, batch=batch, fallback=UNIFORM)
-    by_own_reach = sampling.averaging == "own_reach"
-    sampler = SummingRows(lockstep, batch, own_reach=rows.legal_at if by_own_reach else None)
-    config = _strategy_network(chosen, all_rows=False)
-    rehearse = None if by_own_reach else sampler.rehearse
-    strategies = RowStrategyNetworks(rows, config, rule, rehearse, seed=seeds[1], device=unlisted.device)
-    return LockstepCFR(rows, sampler, regrets, strategies, updates=sampling.updates, averaging=sampling.averaging)
-
-
 def _fitting(how: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
     """Return how a network is fitted; by steps, the first fit has ``first`` times as many."""
     if how == "algorithm2":  # DN19 Algorithm 2 and Appendix E
@@ -243,18 +155,6 @@ def _fitting(how: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
         slower_power=fit.rate_power,
         loss=loss,
     )
-
-
-def _mass(prepared: Prepared, averaging: str) -> Callable[[Float], Float]:
-    """Return what a strategy's own reach is worth in the sums that averaging makes.
-
-    Sampled visits count an infoset as often as chance leads to it: their expectation is own reach x chance's reach.
-    """
-    tables = prepared.tables
-    if averaging != "stochastic":
-        return tables.own_reach
-    chance = chance_reach(prepared.sampled, tables.form)
-    return lambda strategy: tables.own_reach(strategy) * chance
 
 
 def _memory_config(
@@ -313,7 +213,8 @@ def _policy_memory(chosen: DeepCFR) -> MemoryConfig:
         clip_norm=policy.clip_norm,
         loss="cross_entropy" if policy.loss == "cross_entropy" else "squared_probabilities",
     )
-    return _memory_config(chosen, fitting, 1, policy.steps)
+    config = _memory_config(chosen, fitting, 1, policy.steps)
+    return replace(config, masses=chosen.sampling.sampling != "external")
 
 
 def _deep_scheme(sampling: DeepSampling) -> External | Robust | Outcome:
@@ -322,87 +223,27 @@ def _deep_scheme(sampling: DeepSampling) -> External | Robust | Outcome:
     return Outcome(epsilon=sampling.epsilon) if sampling.sampling == "outcome" else External()
 
 
-def make_deep_cfr(setup: Setup, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR | LockstepCFR:
+def make_deep_cfr(setup: Setup, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR:
     """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
-    config = _regret_memory(chosen)
-    memory, sampling = chosen.memory, chosen.sampling
-    fallback = BEST if memory.fallback == "best" else UNIFORM
-    rule = LinearCFR() if memory.weighted else SAMPLED_RULES["cfr"]
-    seeds = _seeds(setup)
-    if setup.engine == "auto" and too_large_to_list(setup.game):
-        return _make_unlisted_deep_cfr(setup, chosen, config, rule, fallback)
-    prepared = Prepared(setup, chosen.network.cards)
-    tables, infosets = prepared.tables, prepared.infosets
-    unit = largest_payoff(prepared.sampled)
-    regrets = MemoryRegrets(infosets, config, unit=unit, seed=seeds[0], device=prepared.device)
-    policy: MemoryStrategy | None = None
-    strategies: StrategyStore
-    if isinstance(chosen, SingleDeepCFR):
-        strategies = Snapshots(
-            regrets,
-            rule,
-            lambda scores: match_table(scores, tables.first, fallback),
-            tables.own_reach,
-            most_bytes=chosen.snapshot_megabytes << 20,
-        )
-    else:
-        strategies = policy = MemoryStrategy(
-            infosets,
-            _policy_memory(chosen),
-            shared=chosen.policy.networks == "one",
-            seed=seeds[1],
-            device=prepared.device,
-        )
-    collector = Collector(
-        prepared.sampled,
-        _deep_scheme(sampling),
-        infosets.entry_row,
-        infosets.entry_column,
-        infosets.num_columns,
-        batch=sampling.traversals,
-        fallback=fallback,
-        seed=setup.seed,
-    )
-    sampler = MemorySampler(collector, regrets, policy)
-    return StoredCFR(tables, sampler, regrets, strategies, averaging="stochastic", fallback=fallback)
-
-
-def _make_unlisted_deep_cfr(
-    setup: Setup, chosen: DeepCFR | SingleDeepCFR, config: MemoryConfig, rule: Rule, fallback: int
-) -> LockstepCFR:
-    scheme = _deep_scheme(chosen.sampling)
-    if isinstance(scheme, Outcome):
-        raise NotSupported(
-            f"{setup.game.name} is too large to list, and traversed without outcome sampling; "
-            "give sampling=robust and k=1"
-        )
-    unlisted = Unlisted(setup, chosen.network.cards)
-    rows, seeds = unlisted.rows, _seeds(setup)
+    space, seeds, config = space_of(setup, chosen.network.cards), _seeds(setup), _regret_memory(chosen)
+    fallback = BEST if chosen.memory.fallback == "best" else UNIFORM
+    sampler = space.samples(_deep_scheme(chosen.sampling), batch=chosen.sampling.traversals, fallback=fallback)
     one_policy = isinstance(chosen, DeepCFR) and chosen.policy.networks == "one"
     memories = 2 if isinstance(chosen, SingleDeepCFR) else 3 if one_policy else 4
-    require(
-        memories * sample_bytes(rows.num_columns) * config.capacity,
-        what=f"{memories} memories of {config.capacity:,} samples",
-        instead="give a smaller capacity: --set capacity=N",
-    )
-    unit = unlisted.tree.largest_payoff
-    regrets = MemoryRegrets(rows, config, unit=unit, seed=seeds[0], device=unlisted.device)
-    policy: MemoryStrategy | None = None
-    strategies: RowStrategies
-    if isinstance(chosen, SingleDeepCFR):
-        most_bytes = chosen.snapshot_megabytes << 20
-        strategies = RowSnapshots(regrets, rule, fallback=fallback, most_bytes=most_bytes)
-    else:
-        strategies = policy = MemoryStrategy(
-            rows, _policy_memory(chosen), shared=one_policy, seed=seeds[1], device=unlisted.device
+    space.require_memories(memories, config.capacity, sample_bytes(space.seen.num_columns))
+    regrets = MemoryRegrets(space.seen, config, unit=space.unit, seed=seeds[0], device=space.device)
+    if isinstance(chosen, DeepCFR):
+        policy = MemoryStrategy(
+            space.seen, _policy_memory(chosen), shared=one_policy, seed=seeds[1], device=space.device
         )
-    lockstep = unlisted.lockstep(setup, scheme, batch=chosen.sampling.traversals, fallback=fallback)
-    sampler = RememberingRows(MemorySampler(lockstep, regrets, policy))
-    return LockstepCFR(rows, sampler, regrets, strategies)
-
-
-def largest_payoff(game: SampledGame) -> float:
-    """Return the largest amount that can change hands."""
-    terminal = game.tree.nodes.reshape(-1, WIDTH)[:, KIND] == TERMINAL
-    amounts = np.abs(game.tree.amounts.reshape(-1, WIDTH // 2)[terminal, AMOUNT])
-    return float(amounts.max() * np.abs(game.tree.matrices).max()) or 1.0
+        return StoredCFR(space, sampler, regrets, policy)
+    rule = LinearCFR() if chosen.memory.weighted else SAMPLED_RULES["cfr"]
+    most_bytes = chosen.snapshot_megabytes << 20
+    if isinstance(space, CodedSpace):
+        kept = SnapshotList(regrets, rule, fallback=fallback, most_bytes=most_bytes)
+        return StoredCFR(space, sampler, regrets, kept)
+    listed = space.listed()
+    snapshots = Snapshots(
+        regrets, rule, listed.listing, listed.tables.own_reach, fallback=fallback, most_bytes=most_bytes
+    )
+    return StoredCFR(space, sampler, regrets, snapshots)

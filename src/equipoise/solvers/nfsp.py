@@ -31,19 +31,18 @@ import torch
 
 from equipoise.errors import EquipoiseError
 from equipoise.games.bluff import Bluff
-from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import require
 from equipoise.networks.fitting import Examples, Fitting
-from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
-from equipoise.networks.poker_rows import PokerRows
+from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.sampling.episodes import Episodes
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
-from equipoise.solvers.neural import Prepared, Unlisted, architecture_of, largest_payoff
+from equipoise.solvers.neural import architecture_of
 from equipoise.solvers.parameters import SelfPlaying
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
 from equipoise.solvers.setup import AlwaysConcluded, Form, Setup
+from equipoise.solvers.spaces import CodedSpace, space_of
 from equipoise.stores.board_average import MixturePlay
 from equipoise.stores.memories import Memory, drawn_examples, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
@@ -89,9 +88,7 @@ class Seeds:
         return cls(q=q, policy=policy, reservoir=reservoir, draws=draws)
 
 
-def make_agents(
-    infosets: Infosets | PokerRows, architecture: Architecture, seeds: Seeds, device: torch.device
-) -> Agents:
+def make_agents(infosets: SeenRows, architecture: Architecture, seeds: Seeds, device: torch.device) -> Agents:
     """Return fresh networks for both players."""
     q, policy = (
         tuple(
@@ -107,14 +104,14 @@ class NFSP(AlwaysConcluded):
     """Two agents that learn from playing each other."""
 
     def __init__(
-        self, infosets: Infosets | PokerRows, agents: Agents, self_play: SelfPlay, config: NFSPConfig, seeds: Seeds
+        self, infosets: SeenRows, agents: Agents, self_play: SelfPlay, config: NFSPConfig, seeds: Seeds
     ) -> None:
         self.agents = agents
         self.iteration = 0
         self.self_play = self_play
         self._config = config
         self._draw_seed = seeds.draws
-        num_rows = len(infosets.row_keys) if isinstance(infosets, Infosets) else None
+        num_rows = infosets.num_listed
         self._columns = infosets.num_columns
         self._reservoirs = tuple(
             Memory(
@@ -144,7 +141,7 @@ class NFSP(AlwaysConcluded):
     @property
     def nodes_touched(self) -> int:
         """Return how many nodes all episodes have visited."""
-        return self.self_play.nodes_touched
+        return self.self_play.episodes.nodes_touched
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
@@ -153,7 +150,7 @@ class NFSP(AlwaysConcluded):
             for both in self.self_play.play(self.epsilon, self.iteration):
                 for player, moves in enumerate(both):
                     self.transitions[player].add(moves)
-                    self._reservoirs[player].add(moves.responses(self._columns), self.iteration)
+                    self._reservoirs[player].add(*moves.responses(self._columns), self.iteration)
             on_threads(min(2, self.threads), self._fit, range(2))
             self.self_play.read()
             if self.iteration % self._config.target_every == 0:
@@ -245,7 +242,7 @@ class NFSP(AlwaysConcluded):
             self._reservoirs[player].restore(part_of(state, f"reservoir{player}"))
             self.transitions[player].restore(part_of(state, f"transitions{player}"), int(state["seen"][player]))
         self.self_play.restore(state)
-        self.self_play.nodes_touched = int(state["nodes_touched"][0])
+        self.self_play.episodes.nodes_touched = int(state["nodes_touched"][0])
         self.iteration = iteration
 
 
@@ -258,25 +255,24 @@ def make_nfsp(setup: Setup, chosen: SelfPlaying) -> NFSP:
         )
     config, seeds = _config(chosen), Seeds.of(setup.seed)
     common: dict[str, Any] = {"episodes": config.episodes, "anticipatory": config.anticipatory, "seed": setup.seed}
-    if setup.engine == "auto" and too_large_to_list(setup.game):
-        unlisted = Unlisted(setup, chosen.network.cards)
-        rows = unlisted.rows
+    space = space_of(setup, chosen.network.cards)
+    agents = make_agents(space.seen, config.architecture, seeds, space.device)
+    play: SelfPlay
+    if isinstance(space, CodedSpace):
         responses, transitions = 2 * config.capacity, 2 * config.q_capacity
         require(
-            responses * sample_bytes(rows.num_columns) + transitions * transition_bytes(),
+            responses * sample_bytes(space.seen.num_columns) + transitions * transition_bytes(),
             what=f"a memory of {responses:,} responses and {transitions:,} transitions",
             instead="give smaller ones: --set capacity=N --set q_capacity=N",
         )
-        agents = make_agents(rows, config.architecture, seeds, unlisted.device)
-        coded = LockstepEpisodes(
-            unlisted.tree, rows.layout, **common, unit=unlisted.tree.largest_payoff, threads=setup.threads
-        )
-        return NFSP(rows, agents, CodedPlay(rows, agents, coded, threads=setup.threads), config, seeds)
-    prepared = Prepared(setup, chosen.network.cards)
-    infosets, sampled = prepared.infosets, prepared.sampled
-    agents = make_agents(infosets, config.architecture, seeds, prepared.device)
-    listed = Episodes(sampled, infosets.entry_row, infosets.entry_column, **common, unit=largest_payoff(sampled))
-    return NFSP(infosets, agents, ListedPlay(prepared.tables, infosets, agents, listed), config, seeds)
+        coded = LockstepEpisodes(space.tree, space.seen.layout, **common, unit=space.unit, threads=setup.threads)
+        play = CodedPlay(space, agents, coded, threads=setup.threads)
+    else:
+        listed = space.listed()
+        seen = listed.seen
+        episodes = Episodes(listed.sampled, seen.entry_row, seen.entry_column, **common, unit=space.unit)
+        play = ListedPlay(listed, agents, episodes)
+    return NFSP(space.seen, agents, play, config, seeds)
 
 
 def _config(chosen: SelfPlaying) -> NFSPConfig:

@@ -11,21 +11,18 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import read
-from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.rows import Bool
 from equipoise.networks.trained import TrainedNetwork
-from equipoise.sampling.counts import NodesOf
 from equipoise.sampling.episodes import Episodes, Moves
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
-from equipoise.solvers.lockstep import form_over_boards
 from equipoise.solvers.setup import Form
+from equipoise.solvers.spaces import CodedSpace, ListedSpace
 from equipoise.stores.board_average import MixturePlay, play_of
 from equipoise.stores.networks import softmax
 from equipoise.stores.sums import FloatTable, Mixture, State
 from equipoise.trees.distinct import distinct
-from equipoise.trees.tables import Pair, TableMap
+from equipoise.trees.tables import Pair
 from equipoise.trees.treeplex import Float, Int64
 
 
@@ -51,7 +48,9 @@ class SelfPlay(Protocol):
     def layout(self) -> str:
         """Return a hash of how infosets are numbered."""
 
-    nodes_touched: int
+    @property
+    def episodes(self) -> Episodes | LockstepEpisodes:
+        """Return who plays the episodes, and counts nodes."""
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
         """Play an iteration's episodes; yield the moves of both agents, part by part."""
@@ -81,18 +80,17 @@ def best_values(values: FloatTable, legal: Bool) -> Float:
     return best
 
 
-class ListedPlay(NodesOf):
+class ListedPlay:
     """Self-play in a game whose infosets are listed."""
 
     threads = 1
 
-    def __init__(self, tables: TableMap, infosets: Infosets, agents: Agents, episodes: Episodes) -> None:
-        super().__init__(episodes)
-        self.form = tables.form
-        self._tables = tables
-        self._infosets = infosets
+    def __init__(self, space: ListedSpace, agents: Agents, episodes: Episodes) -> None:
+        self.form = space.form
+        self.episodes = episodes
+        self._tables = space.tables
+        self._infosets = space.seen
         self._agents = agents
-        self._episodes = episodes
         self.read()
         self.renew_target()
 
@@ -102,7 +100,7 @@ class ListedPlay(NodesOf):
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
         values, policy = (self._infosets.to_table(each) for each in (self._values, self._strategies))
-        yield self._episodes.play(values, policy, epsilon=epsilon, iteration=iteration)
+        yield self.episodes.play(values, policy, epsilon=epsilon, iteration=iteration)
 
     def read(self) -> None:
         self._values = np.concatenate([network.read() for network in self._agents.q])
@@ -127,16 +125,15 @@ class ListedPlay(NodesOf):
         self.read()
 
 
-class CodedPlay(NodesOf):
+class CodedPlay:
     """Self-play in a game too large to list."""
 
-    def __init__(self, rows: PokerRows, agents: Agents, episodes: LockstepEpisodes, *, threads: int) -> None:
-        super().__init__(episodes)
-        self.form = form_over_boards(rows.tree.game)
+    def __init__(self, space: CodedSpace, agents: Agents, episodes: LockstepEpisodes, *, threads: int) -> None:
+        self.form = space.form
         self.threads = threads
-        self._rows = rows
+        self.episodes = episodes
+        self._rows = space.seen
         self._agents = agents
-        self._episodes = episodes
         self.renew_target()
 
     @property
@@ -144,7 +141,7 @@ class CodedPlay(NodesOf):
         return self._rows.digest
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
-        return self._episodes.play(self._values_at, self.policy_at, epsilon=epsilon, iteration=iteration)
+        return self.episodes.play(self._values_at, self.policy_at, epsilon=epsilon, iteration=iteration)
 
     def _values_at(self, player: int, codes: Int64) -> Float:
         return self._agents.q[player].read_at(codes)

@@ -12,10 +12,10 @@ A *memory* keeps rows (what a network sees of an infoset), values and the iterat
 A minibatch is summed by row before the network sees it: the same gradient, from as many rows as differ.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,29 +24,18 @@ import torch
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Examples, Fitting
-from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture, Network, read
-from equipoise.networks.poker_rows import PokerRows
+from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
+from equipoise.regret.matching import match_rows, match_table
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.sampling.collect import Rows
-from equipoise.sampling.counts import NodesOf
 from equipoise.sampling.dice import NO_TAPE, draw, start_stream
-from equipoise.sampling.gather import Sums
+from equipoise.sampling.rows import Rows
 from equipoise.sampling.tree import Int32Table
 from equipoise.stores.networks import fit_diagnostics, softmax, uniform
-from equipoise.stores.sums import (
-    AnswersAtOnce,
-    Diagnostics,
-    Found,
-    FoundRows,
-    Mixture,
-    State,
-    joined,
-    match_rows,
-    part_of,
-)
+from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, part_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
+from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64, UInt64
 from equipoise.work import Report
 
@@ -210,16 +199,15 @@ class Memory:
         """Return how many samples there have been."""
         return int(self._counts[1])
 
-    def add(self, new: Rows, iteration: int) -> None:
+    def add(self, rows: Int64, values: FloatTable, iteration: int) -> None:
         """Take in samples of an iteration."""
-        rows = new.row.astype(np.int64)
         if self.kind == "aggregated":
             weight = float(iteration) if self._weighted else 1.0
-            _add_to_sums(self._weight_sum, self._value_sum, self._counts, rows, new.values, weight)
+            _add_to_sums(self._weight_sum, self._value_sum, self._counts, rows, values, weight)
         else:
             windowed = self.kind == "window"
             common = (self._heads, self._values, self._counts)
-            _add_to_reservoir(*common, rows, new.values, iteration, windowed, self._seed, NO_TAPE)
+            _add_to_reservoir(*common, rows, values, iteration, windowed, self._seed, NO_TAPE)
 
     def start_drawing(self, fit_number: int) -> None:
         """Begin the random stream of a fit."""
@@ -288,13 +276,17 @@ class MemoryConfig:
     fresh_every: int = 1  # iterations between two fresh networks; 1: from scratch each time (B19); 0: never
     fresh_steps: int = 300
     head: float = 0.4
+    masses: bool = False  # samples are strategies that count differently: each sums to what it counts
 
 
 def drawn_examples(
-    network: TrainedNetwork, memory: Memory, size: int, iteration: int, *, unit: float = 1.0
+    network: TrainedNetwork, memory: Memory, size: int, iteration: int, *, unit: float = 1.0, masses: bool = False
 ) -> Examples:
     """Return a batch for a network from what a memory draws, values divided by ``unit``; illegal actions count zero."""
     rows, weight, target = memory.draw(size, iteration)
+    if masses:
+        mass = target.sum(axis=1)
+        weight, target = weight * mass, target / mass[:, None]
     share = weight / (weight.sum() if memory.kind == "aggregated" else size)
     return Examples(
         network.inputs_at(rows),
@@ -308,7 +300,7 @@ class FittedMemory:
 
     def __init__(
         self,
-        infosets: Infosets | PokerRows,
+        seen: SeenRows,
         players: tuple[int, ...],
         config: MemoryConfig,
         *,
@@ -316,20 +308,24 @@ class FittedMemory:
         seed: int,
         device: torch.device,
     ) -> None:
+        self._seen = seen
         self._config = config
         self._unit = unit  # what values are divided by
         self.memory = Memory(
             config.kind,
             config.capacity,
-            len(infosets.row_keys) if isinstance(infosets, Infosets) else None,
-            infosets.num_columns,
+            seen.num_listed,
+            seen.num_columns,
             weighted=config.weighted,
             seed=4 * seed + players[0],
         )
-        self.network = TrainedNetwork(
-            infosets, players, config.architecture, head=config.head, seed=seed, device=device
-        )
+        self.network = TrainedNetwork(seen, players, config.architecture, head=config.head, seed=seed, device=device)
         self.fits = 0
+
+    def add(self, rows: Rows) -> None:
+        """Take in findings; each is a sample, and its values are multiplied by what it counts."""
+        values = rows.values if (rows.weight == 1.0).all() else rows.weight[:, None] * rows.values
+        self.memory.add(self._seen.seen_as(rows.infoset), values, rows.iteration)
 
     def fit(self, iteration: int, on_share: Callable[[float], None] = lambda share: None) -> None:
         """Fit the network to the memory: from scratch, or from where it is."""
@@ -339,7 +335,9 @@ class FittedMemory:
         if fresh:
             network.restart(self.fits)
         memory.start_drawing(self.fits)
-        draw = partial(drawn_examples, network, memory, config.fitting.batch, iteration, unit=self._unit)
+        draw = partial(
+            drawn_examples, network, memory, config.fitting.batch, iteration, unit=self._unit, masses=config.masses
+        )
         steps = config.fresh_steps if fresh else config.fitting.epochs
         fitting = replace(config.fitting, batch=0)  # a draw is a batch already
         if memory.kind == "aggregated":
@@ -361,101 +359,58 @@ class FittedMemory:
         self.fits = int(state["fits"][0])
 
 
-Scores = TypeVar("Scores", contravariant=True)
-
-
-class Collecting(Protocol[Scores]):
-    """Traversals whose findings come one by one: at a table of scores, or at scores that are asked for by code."""
-
-    threads: int
-    nodes_touched: int
-
-    def collect(self, scores: Scores, player: int, iteration: int, /) -> Iterator[tuple[Rows, Rows]]:
-        """Run a player's traversals; yield the traverser's regrets and the opponent's strategies, part by part."""
-
-
-class MemorySampler(NodesOf, Generic[Scores]):
-    """Traversals whose findings go to memories: regrets to the traverser's, strategies to the opponent's."""
-
-    def __init__(
-        self, collector: Collecting[Scores], regrets: "MemoryRegrets", strategies: "MemoryStrategy | None"
-    ) -> None:
-        super().__init__(collector)
-        self._collector = collector
-        self.threads = collector.threads
-        self._regrets = regrets
-        self._strategies = strategies
-
-    def sample(self, scores: Scores, players: tuple[int, ...], iteration: int) -> Sums:
-        """Run the traversals of some players; the sums are empty, for what was found is in the memories."""
-        for player in players:
-            for own, opponent in self._collector.collect(scores, player, iteration):
-                self._regrets.memories[player].memory.add(own, iteration)
-                if self._strategies is not None:
-                    self._strategies.of_player(1 - player).memory.add(opponent, iteration)
-        return NOTHING
-
-
-NOTHING = Sums(np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
-
-
 class MemoryRegrets:
     """Deep CFR's advantage networks, one a player. Scores are mean advantages, whose scale regret matching ignores."""
 
     has_sums = False
 
-    def __init__(
-        self, infosets: Infosets | PokerRows, config: MemoryConfig, *, unit: float, seed: int, device: torch.device
-    ) -> None:
-        self._listed = infosets if isinstance(infosets, Infosets) else None
-        self._columns = infosets.num_columns
+    def __init__(self, seen: SeenRows, config: MemoryConfig, *, unit: float, seed: int, device: torch.device) -> None:
+        self._seen = seen
         self.memories = tuple(
-            FittedMemory(infosets, (player,), config, unit=unit, seed=seed, device=device) for player in range(2)
+            FittedMemory(seen, (player,), config, unit=unit, seed=seed, device=device) for player in range(2)
         )
-        # Before the first fit all actions are alike (B19 Algorithm 1, line 2); equal positive scores say so to every
-        # fallback.
-        self._scores = np.ones(0 if self._listed is None else len(self._listed.entry_row))
+        self._listed: list[FloatTable | None] = [None, None]  # scores of all infosets of a player, if they were read
 
-    def scores_at(self, player: int, codes: Int64) -> Float:
+    def scores_at(self, player: int, infosets: Int64 | None) -> FloatTable:
         memory = self.memories[player]
-        return memory.network.read_at(codes) if memory.fits else np.ones((len(codes), self._columns))
+        if infosets is None:
+            scores = self._listed[player]
+            if scores is None:
+                scores = self._listed[player] = self.scores_with(
+                    player, memory.network.network if memory.fits else None
+                )
+            return scores
+        if not memory.fits:
+            # Before the first fit all actions are alike (B19 Algorithm 1, line 2); equal positive scores say so to
+            # every fallback.
+            return np.ones((len(infosets), self._seen.num_columns))
+        return memory.network.read_at(self._seen.seen_as(infosets))
 
-    def scores(self) -> Float:
-        return self._scores
+    def scores_with(self, player: int, module: Network | None) -> FloatTable:
+        """Return the scores of all of a player's infosets by another network in place of its own; None: the start."""
+        listing, network = self._seen.listing, self.memories[player].network
+        assert listing is not None
+        own = listing.infosets_of(player)
+        if module is None:
+            return np.ones((own.stop - own.start, self._seen.num_columns))
+        rows = self._seen.seen_as(np.arange(own.start, own.stop))
+        scores: FloatTable = read(self._seen, module, network.rows, network.device)[rows - network.rows.start]
+        return scores
 
-    def absorb(self, found: Found | FoundRows) -> None:
-        for player in found.players:
-            self.memories[player].fit(found.iteration)
-            self._read(player)
+    def absorb(self, rows: Rows) -> None:
+        self.memories[rows.player].add(rows)
+
+    def settle(self, iteration: int, players: tuple[int, ...]) -> None:
+        for player in players:
+            self.memories[player].fit(iteration)
+            self.forget_readings(player)
+
+    def forget_readings(self, player: int) -> None:
+        """Let a player's scores be read again where they are asked for all at once."""
+        self._listed[player] = None
 
     def start_from(self, regret_sum: Float, iteration: int) -> None:
         raise EquipoiseError(NO_WARM_START)
-
-    def entries_of(self, player: int) -> slice:
-        """Return a player's part of a table."""
-        return slice(0, 0) if self._listed is None else self._listed.entries_of(player)
-
-    def _read(self, player: int) -> None:
-        infosets, network = self._listed, self.memories[player].network
-        if infosets is None:  # scores are read where they are needed
-            return
-        entries = infosets.entries_of(player)
-        rows = infosets.entry_row[entries] - network.rows.start
-        self._scores[entries] = network.read()[rows, infosets.entry_column[entries]]
-
-    def scores_of(self, player: int, parameters: Float) -> Float:
-        """Return scores as they would be with other parameters in a player's network (none: before the first fit)."""
-        kept = self._scores.copy()
-        if len(parameters) == 0:
-            kept[self.entries_of(player)] = 1.0
-            return kept
-        network = self.memories[player].network
-        now = network.parameters()
-        network.load_parameters(parameters)
-        self._read(player)
-        scores, self._scores = self._scores, kept
-        network.load_parameters(now)
-        return scores
 
     def state(self) -> State:
         return joined({f"player{player}": memory.state() for player, memory in enumerate(self.memories)})
@@ -463,8 +418,7 @@ class MemoryRegrets:
     def restore(self, state: State) -> None:
         for player, memory in enumerate(self.memories):
             memory.restore(part_of(state, f"player{player}"))
-            if memory.fits:
-                self._read(player)
+        self._listed = [None, None]
 
     def diagnostics(self) -> Diagnostics:
         samples = float(sum(memory.memory.seen for memory in self.memories))
@@ -482,49 +436,24 @@ class MemoryStrategy:
     """
 
     def __init__(
-        self,
-        infosets: Infosets | PokerRows,
-        config: MemoryConfig,
-        *,
-        shared: bool = False,
-        seed: int,
-        device: torch.device,
+        self, seen: SeenRows, config: MemoryConfig, *, shared: bool = False, seed: int, device: torch.device
     ) -> None:
-        self._rows = infosets
+        self._seen = seen
         self.memories = tuple(
-            FittedMemory(infosets, players, config, unit=1.0, seed=seed, device=device)
+            FittedMemory(seen, players, config, unit=1.0, seed=seed, device=device)
             for players in (((0, 1),) if shared else ((0,), (1,)))
         )
-        self._iteration = 0
-        self._fitted_at = self._read_at = 0  # the iteration of the last fit, and of what was read of it
-        self._table = np.ones(len(infosets.entry_row) if isinstance(infosets, Infosets) else 0)
+        self._iteration = self._fitted_at = 0  # the last one, and that of the last fit
 
-    def of_player(self, player: int) -> FittedMemory:
+    def _of_player(self, player: int) -> FittedMemory:
         """Return the memory that a player's strategies go to."""
         return self.memories[min(player, len(self.memories) - 1)]
 
-    def absorb(self, found: Found | FoundRows) -> None:
-        self._iteration = found.iteration  # the samples are in the memories already
+    def absorb(self, rows: Rows) -> None:
+        self._of_player(rows.player).add(rows)
 
-    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
-        raise EquipoiseError(NO_WARM_START)
-
-    def average(self) -> Float:
-        """Return the policy networks' strategies."""
-        self._require_fit()
-        if self._read_at < self._fitted_at and isinstance(self._rows, Infosets):
-            outputs = np.concatenate([memory.network.read() for memory in self.memories])
-            self._table = self._rows.to_table(softmax(outputs, self._rows.legal))
-            self._read_at = self._fitted_at
-        return self._table
-
-    def mixture(self, player: int) -> Mixture:
-        """Return the policy network's strategy, or uniform play where there are no samples yet."""
-        self._require_fit()
-        network = self.of_player(player).network
-        if self._fitted_at == 0:
-            return [(1.0, lambda codes: uniform(self._rows.legal_at(codes)))]
-        return [(1.0, lambda codes: softmax(network.read_at(codes), self._rows.legal_at(codes)))]
+    def settle(self, iteration: int, players: tuple[int, ...]) -> None:
+        self._iteration = iteration
 
     @property
     def _out_of_date(self) -> bool:
@@ -538,15 +467,48 @@ class MemoryStrategy:
         """Fit the policy networks if anything has changed since they were."""
         if not self._out_of_date:
             return False
-        for player, memory in enumerate(self.memories):
+        for number, memory in enumerate(self.memories):
 
-            def on_share(share: float, done: int = player) -> None:
+            def on_share(share: float, done: int = number) -> None:
                 report("fitting the policy", (done + share) / len(self.memories))
 
             memory.fits = 0  # from scratch, and the same whenever it was done before or left in the middle
             memory.fit(self._iteration, on_share)
         self._fitted_at = self._iteration
         return True
+
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        raise EquipoiseError(NO_WARM_START)
+
+    def average(self) -> Float:
+        """Return the policy networks' strategies."""
+        self._require_fit()
+        listing = self._seen.listing
+        assert listing is not None
+        return listing.table(self._listed)
+
+    def _listed(self, player: int) -> FloatTable:
+        """Return a player's strategy at all of its infosets."""
+        listing, network = self._seen.listing, self._of_player(player).network
+        assert listing is not None
+        own = listing.infosets_of(player)
+        rows = self._seen.seen_as(np.arange(own.start, own.stop))
+        legal = self._seen.legal_at(np.arange(network.rows.start, network.rows.stop))
+        strategies = uniform(legal) if self._fitted_at == 0 else softmax(network.read(), legal)
+        own_strategies: FloatTable = strategies[rows - network.rows.start]
+        return own_strategies
+
+    def mixture(self, player: int) -> Mixture:
+        """Return the policy network's strategy, or uniform play where there are no samples yet."""
+        self._require_fit()
+        network = self._of_player(player).network
+
+        def strategy_at(infosets: Int64) -> FloatTable:
+            rows = self._seen.seen_as(infosets)
+            legal = self._seen.legal_at(rows)
+            return softmax(network.read_at(rows), legal) if self._fitted_at else uniform(legal)
+
+        return [(1.0, strategy_at)]
 
     def state(self) -> State:
         """Return the memories and, if they are fitted to them, the networks: no iteration depends on these."""
@@ -556,7 +518,7 @@ class MemoryStrategy:
         return {**joined(parts), "iteration": np.array([self._iteration])}
 
     def restore(self, state: State) -> None:
-        self._iteration, self._fitted_at, self._read_at = int(state["iteration"][0]), 0, 0
+        self._iteration, self._fitted_at = int(state["iteration"][0]), 0
         for player, memory in enumerate(self.memories):
             memory.memory.restore(part_of(state, f"player{player}"))
             if fitted := part_of(state, f"policy{player}"):
@@ -574,11 +536,14 @@ class SnapshotList(AnswersAtOnce):
 
     At most ``most_bytes`` of parameters are kept. When there are more, one network stands for two iterations each, then
     for four, and so on: the last of them, with the weight of all. So all times are thinned alike, none is forgotten.
+    In a game too large to list this is Single Deep CFR's average: what is played anywhere follows from the snapshots.
     """
 
-    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, most_bytes: int) -> None:
+    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, fallback: int, most_bytes: int) -> None:
         self._regrets = regrets
         self._rule = rule
+        self._fallback = fallback
+        self._averaged: set[int] = set()  # in this turn
         sizes = [memory.network.num_parameters for memory in regrets.memories]
         self.most = max(2, most_bytes // (4 * sum(sizes)))
         self.parameters: list[list[Float]] = [[], []]  # an empty vector stands for the start: all actions alike
@@ -606,6 +571,37 @@ class SnapshotList(AnswersAtOnce):
         self.weights[player] = [sum(weights[first : first + 2]) for first in range(0, len(weights), 2)]
         return True
 
+    def absorb(self, rows: Rows) -> None:
+        """Note whose average grows in this turn: what grows is a network, not these rows."""
+        self._averaged.add(rows.player)
+
+    def settle(self, iteration: int, players: tuple[int, ...]) -> None:
+        for player in self._averaged:
+            self._settle(player, iteration)
+        self._averaged.clear()
+
+    def _settle(self, player: int, iteration: int) -> None:
+        self.keep(player, iteration)
+
+    def average(self) -> Float:
+        raise EquipoiseError("there are too many infosets for a table of the average")
+
+    def mixture(self, player: int) -> Mixture:
+        """Return the strategy of each snapshot, by infoset."""
+        network = self._regrets.memories[player].network
+        return [
+            (weight, partial(self._strategy_at, network, network.module_with(flat) if len(flat) else None))
+            for weight, flat in zip(self.weights[player], self.parameters[player], strict=True)
+        ]
+
+    def _strategy_at(self, network: TrainedNetwork, snapshot: Network | None, infosets: Int64) -> FloatTable:
+        seen = network.infosets
+        rows = seen.seen_as(infosets)
+        legal = seen.legal_at(rows)
+        if snapshot is None:  # before the first fit
+            return uniform(legal)
+        return match_rows(read(seen, snapshot, rows, network.device), legal, self._fallback)
+
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
         raise EquipoiseError(NO_WARM_START)
 
@@ -630,7 +626,7 @@ class SnapshotList(AnswersAtOnce):
 
 
 class Snapshots(SnapshotList):
-    """Single Deep CFR: every iteration's advantage network is kept, and played with a weight of its iteration.
+    """Single Deep CFR in a listed game: every iteration's advantage network, played with a weight of its iteration.
 
     What is played is a mixture of all, by reach and weight; its behaviour is the sum of weight x own reach x strategy,
     kept up to date as iterations pass: of all snapshots but the last, which may still give way to the next.
@@ -640,40 +636,53 @@ class Snapshots(SnapshotList):
         self,
         regrets: MemoryRegrets,
         rule: Rule,
-        strategy_of: Callable[[Float], Float],
+        listing: Listing,
         reach: Callable[[Float], Float],
         *,
+        fallback: int,
         most_bytes: int,
     ) -> None:
-        super().__init__(regrets, rule, most_bytes=most_bytes)
-        self._strategy_of = strategy_of
-        self._reach = reach
-        self._sums = np.zeros(len(regrets.scores()))
-        self._last = np.zeros(len(regrets.scores()))  # own reach x strategy of the last snapshot
+        super().__init__(regrets, rule, fallback=fallback, most_bytes=most_bytes)
+        self._listing = listing
+        self._reach = reach  # own reach by table entry, of a strategy
+        self._sums = np.zeros(int(listing.first[-1]))
+        self._last = np.zeros(int(listing.first[-1]))  # own reach x strategy of the last snapshot
 
-    def absorb(self, found: Found) -> None:
-        reached = self._reach(found.strategy) * found.strategy
-        for player in found.averaged:
-            # In a turn of the opponent this network is still the one that made the strategy.
-            entries = self._regrets.entries_of(player)
-            count, before = len(self.weights[player]), self.weights[player][-1:]
-            if self.keep(player, found.iteration):
-                self._add_up(player)
-            elif len(self.weights[player]) > count > 0:
-                self._sums[entries] += before[0] * self._last[entries]
-            self._last[entries] = reached[entries]
+    def _settle(self, player: int, iteration: int) -> None:
+        entries = self._listing.entries_of(player)
+        count, before = len(self.weights[player]), self.weights[player][-1:]
+        # In a turn of the opponent this network is still the one that made the strategy.
+        reached = self._reached(player, self._regrets.scores_at(player, None))
+        if self.keep(player, iteration):
+            self._add_up(player)
+        elif len(self.weights[player]) > count > 0:
+            self._sums[entries] += before[0] * self._last[entries]
+        self._last[entries] = reached
+
+    def _reached(self, player: int, scores: FloatTable) -> Float:
+        """Return a player's own reach x strategy, by entry, when it plays by scores."""
+        table = self._listing.table(
+            lambda who: scores if who == player else np.ones((self._infosets(who), scores.shape[1]))
+        )
+        strategy = match_table(table, self._listing.first, self._fallback)
+        reached: Float = (self._reach(strategy) * strategy)[self._listing.entries_of(player)]
+        return reached
+
+    def _infosets(self, player: int) -> int:
+        own = self._listing.infosets_of(player)
+        return int(own.stop) - int(own.start)
 
     def _add_up(self, player: int) -> None:
-        entries = self._regrets.entries_of(player)
+        entries, network = self._listing.entries_of(player), self._regrets.memories[player].network
         self._sums[entries] = 0.0
         for weight, flat in zip(self.weights[player][:-1], self.parameters[player][:-1], strict=True):
-            strategy = self._strategy_of(self._regrets.scores_of(player, flat))
-            self._sums[entries] += weight * (self._reach(strategy) * strategy)[entries]
+            module = network.module_with(flat) if len(flat) else None
+            self._sums[entries] += weight * self._reached(player, self._regrets.scores_with(player, module))
 
     def average(self) -> Float:
         average = self._sums.copy()
         for player in range(2):
-            entries = self._regrets.entries_of(player)
+            entries = self._listing.entries_of(player)
             average[entries] += sum(self.weights[player][-1:]) * self._last[entries]
         return average
 
@@ -683,30 +692,3 @@ class Snapshots(SnapshotList):
     def restore(self, state: State) -> None:
         super().restore(state)
         self._sums, self._last = state["sums"].copy(), state["last"].copy()
-
-
-class RowSnapshots(SnapshotList):
-    """Single Deep CFR in a game too large to list: what is played anywhere follows from the snapshots alone."""
-
-    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, fallback: int, most_bytes: int) -> None:
-        super().__init__(regrets, rule, most_bytes=most_bytes)
-        self._fallback = fallback
-
-    def absorb(self, found: FoundRows) -> None:
-        for player in found.averaged:
-            self.keep(player, found.iteration)
-
-    def mixture(self, player: int) -> Mixture:
-        """Return the strategy of each snapshot, by codes."""
-        network = self._regrets.memories[player].network
-        return [
-            (weight, partial(self._strategy_at, network, network.module_with(flat) if len(flat) else None))
-            for weight, flat in zip(self.weights[player], self.parameters[player], strict=True)
-        ]
-
-    def _strategy_at(self, network: TrainedNetwork, snapshot: Network | None, codes: Int64) -> FloatTable:
-        seen = network.infosets
-        legal = seen.legal_at(codes)
-        if snapshot is None:  # before the first fit
-            return uniform(legal)
-        return match_rows(read(seen, snapshot, codes, network.device), legal, self._fallback)

@@ -14,36 +14,25 @@ a target of that weight. Without anchors a fit moves them at will (DN20: "the lo
   normalising small rows amplifies errors; it is here to show that it stalls.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Fitting
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.modules import Architecture
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.sampling.lockstep import ScoresOf
-from equipoise.stores.sums import (
-    AnswersAtOnce,
-    Diagnostics,
-    Found,
-    FoundRows,
-    Mixture,
-    RowSums,
-    State,
-    joined,
-    part_of,
-    summed,
-    update_all,
-    weight_until,
-)
+from equipoise.sampling.rows import STRATEGY, Rows, ScoresAt, add_by_row
+from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, part_of, update_all, weight_until
+from equipoise.trees.distinct import distinct
 from equipoise.trees.situations import normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
@@ -52,7 +41,9 @@ FloatTable = npt.NDArray[np.float64]
 
 NEVER = -(10**9)
 
-Rehearse = Callable[[ScoresOf, int, int], RowSums]  # strategies by code, whose is met, iteration
+REHEARSALS = 1 << 40  # added to an iteration's number where its second batch of traversals draws
+
+Traverse = Callable[[ScoresAt, tuple[int, ...], int], Iterator[Rows]]  # a sampler's rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +96,7 @@ class RegretNetworks(BootstrappedNetworks):
     """The RegretSumNetwork: what it is fitted to, and in what unit, wherever its rows come from."""
 
     name = "regret"
+    has_sums = True
 
     def __init__(
         self, infosets: Infosets | PokerRows, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
@@ -132,14 +124,14 @@ class RegretNetworks(BootstrappedNetworks):
 class NetworkRegrets(RegretNetworks):
     """Regrets of listed infosets, all of them read once a turn."""
 
-    has_sums = True
-
     def __init__(
         self, infosets: Infosets, config: NetworkConfig, rule: Rule, *, seed: int, device: torch.device
     ) -> None:
         super().__init__(infosets, config, rule, seed=seed, device=device)
         self._infosets = infosets
         self._last_seen = np.full(len(infosets.row_keys), NEVER, np.int64)
+        self._increment = np.zeros(infosets.legal.shape)  # of the turn, by row and column
+        self._observed = np.zeros(len(infosets.row_keys), np.bool_)  # in the turn
         self._observed_share = 0.0
         self._read()
 
@@ -147,32 +139,37 @@ class NetworkRegrets(RegretNetworks):
         self._outputs = np.concatenate(
             [scale * network.read() for scale, network in zip(self._scale, self.networks, strict=True)]
         )
-        self._scores = self._infosets.to_table(self._outputs)
 
-    def scores(self) -> Float:
-        return self._scores
+    def scores_at(self, player: int, infosets: Int64 | None) -> FloatTable:
+        own = self._infosets.listing.infosets_of(player) if infosets is None else infosets
+        scores: FloatTable = self._outputs[self._infosets.row_of[own]]
+        return scores
 
-    def absorb(self, found: Found) -> None:
-        infosets = self._infosets
-        rule = coefficient_table(self._rule, found.iteration, 1)[0]
-        observed = np.zeros(len(infosets.row_keys), np.bool_)
-        observed[infosets.entry_row[found.observed]] = True
-        self._last_seen[observed] = found.iteration
-        before = self._outputs
+    def absorb(self, rows: Rows) -> None:
+        seen = self._infosets.seen_as(rows.infoset)
+        self._observed[seen] = True
+        add_by_row(rows.weight[:, None] * rows.values, seen, self._increment)
+
+    def settle(self, iteration: int, players: tuple[int, ...]) -> None:
+        infosets, observed, before = self._infosets, self._observed, self._outputs
+        rule = coefficient_table(self._rule, iteration, 1)[0]
+        self._last_seen[observed] = iteration
         for number, network in enumerate(self.networks):
-            if set(network.players) & set(found.players):
-                increment = self._config.multiple * infosets.to_rows(found.regret, network.players)
+            if set(network.players) & set(players):
                 updated = np.concatenate(
-                    [np.full(infosets.num_rows[player], player in found.players) for player in network.players]
+                    [np.full(infosets.num_rows[player], player in players) for player in network.players]
                 )
-                self._fit(number, increment, observed[network.rows], updated, rule, found.iteration)
+                increment = self._config.multiple * self._increment[network.rows]
+                self._fit(number, increment, observed[network.rows], updated, rule, iteration)
         self._read()
-        mine = np.concatenate([np.arange(len(observed))[infosets.rows_of(player)] for player in found.players])
+        mine = np.concatenate([np.arange(len(observed))[infosets.rows_of(player)] for player in players])
         self._observed_share = float(observed[mine].mean())
         unseen = infosets.legal[mine] & ~observed[mine][:, None]
         moved = _rms((self._outputs - before)[mine][unseen])
         size = _rms(before[mine][infosets.legal[mine]])
         self._drift = moved / size if size > 0.0 else 0.0
+        self._increment[:] = 0.0
+        self._observed[:] = False
 
     def _fit(self, number: int, increment: Float, seen: Bool, updated: Bool, rule: Float, iteration: int) -> None:
         """Fit one network to its own predictions, updated by the rule where infosets were seen."""
@@ -234,21 +231,30 @@ class RowRegretNetworks(RegretNetworks):
         self._seed = seed
         self._met = [np.zeros(0, np.int64) for _ in self.networks]  # codes of the last iterations,
         self._met_in = [np.zeros(0, np.int64) for _ in self.networks]  # and which met them
+        self._found = [Pending() for _ in self.networks]  # in this turn
 
-    def scores_at(self, player: int, codes: Int64) -> Float:
-        return self._predicted(0 if self._config.shared else player, codes)
+    def scores_at(self, player: int, infosets: Int64 | None) -> FloatTable:
+        assert infosets is not None, "there are too many infosets to ask for all"
+        return self._predicted(self._number(player), infosets)
+
+    def _number(self, player: int) -> int:
+        return 0 if self._config.shared else player
 
     def _predicted(self, number: int, codes: Int64) -> Float:
         sums: Float = self._scale[number] * self.networks[number].read_at(codes)
         return sums
 
-    def absorb(self, found: FoundRows) -> None:
-        rule = coefficient_table(self._rule, found.iteration, 1)[0]
-        for number, network in enumerate(self.networks):
-            sums = [found.regret[player] for player in network.players if player in found.players]
-            if sums:
-                code = np.concatenate([each.code for each in sums])
-                self._fit(number, code, np.concatenate([each.values for each in sums]), rule, found.iteration)
+    def absorb(self, rows: Rows) -> None:
+        self._found[self._number(rows.player)].add(rows)
+
+    def settle(self, iteration: int, players: tuple[int, ...]) -> None:
+        rule = coefficient_table(self._rule, iteration, 1)[0]
+        for number in sorted({self._number(player) for player in players}):
+            found, self._found[number] = self._found[number].summed(), Pending()
+            self._fit(number, found.infoset, found.values, rule, iteration)
+
+    def start_from(self, regret_sum: Float, iteration: int) -> None:
+        raise EquipoiseError(NOT_LISTED)
 
     def _fit(self, number: int, seen: Int64, increment: Float, rule: Float, iteration: int) -> None:
         network, config = self.networks[number], self._config
@@ -301,6 +307,37 @@ def restore_all(networks: Sequence[TrainedNetwork], state: State) -> None:
         network.restore(part_of(state, f"network{number}"))
 
 
+class InfosetSums(NamedTuple):
+    """Sums by infoset."""
+
+    infoset: Int64  # each once
+    values: FloatTable  # [infosets, columns]
+
+
+class Pending:
+    """Findings by infoset that wait to be summed."""
+
+    def __init__(self) -> None:
+        self._parts: list[InfosetSums] = []
+
+    def add(self, rows: Rows) -> None:
+        """Take in some findings."""
+        self._parts.append(InfosetSums(rows.infoset, rows.weight[:, None] * rows.values))
+
+    def summed(self) -> InfosetSums:
+        """Return the sums of all."""
+        return sum_by_infoset(self._parts)
+
+
+def sum_by_infoset(parts: Sequence[InfosetSums]) -> InfosetSums:
+    """Return values summed by infoset."""
+    infosets, which = distinct(np.concatenate([part.infoset for part in parts]))
+    values = np.concatenate([part.values for part in parts])
+    columns = [np.bincount(which, weights=column, minlength=len(infosets)) for column in values.T]
+    return InfosetSums(infosets, np.stack(columns, axis=1).astype(np.float64))
+
+
+NOT_LISTED = "a run can start from another only where infosets can be listed, and this game has too many"
 CLONING_EPOCHS = 2000
 
 
@@ -334,6 +371,7 @@ class StrategyNetworks(BootstrappedNetworks, AnswersAtOnce):
     ) -> None:
         super().__init__(infosets, config, rule, seed=seed, device=device)
         self._weight = np.zeros((2, 2))  # of the iterations that the network stands for, and of those since; by player
+        self._averaged: set[int] = set()  # in this turn
 
     def _add_weight(self, player: int, rule: Float) -> None:
         self._weight[:, player] *= rule[5]
@@ -363,6 +401,7 @@ class NetworkStrategy(StrategyNetworks):
         self._infosets = infosets
         self._reach = reach
         self._pending = np.zeros(len(infosets.entry_row))  # sums since the last fit
+        self._visits = np.zeros(len(infosets.entry_row))  # of this turn
         self._read()
 
     def _read(self) -> None:
@@ -375,14 +414,24 @@ class NetworkStrategy(StrategyNetworks):
         positive: Float = np.maximum(self._table, 0.0)
         return positive
 
-    def absorb(self, found: Found) -> None:
-        rule = coefficient_table(self._rule, found.iteration, 1)[0]
-        for player in found.averaged:
-            own = found.entries[player]
-            self._pending[own] = rule[5] * self._pending[own] + rule[6] * found.visits[own]
+    def mixture(self, player: int) -> Mixture:
+        listing = self._infosets.listing
+        return [(1.0, lambda infosets: listing.at(self.average(), infosets))]
+
+    def absorb(self, rows: Rows) -> None:
+        self._averaged.add(rows.player)
+        self._infosets.listing.write(rows.weight[:, None] * rows.values, rows.infoset, self._visits)
+
+    def settle(self, iteration: int, players: tuple[int, ...]) -> None:
+        rule = coefficient_table(self._rule, iteration, 1)[0]
+        for player in self._averaged:
+            own = self._infosets.entries_of(player)
+            self._pending[own] = rule[5] * self._pending[own] + rule[6] * self._visits[own]
             self._add_weight(player, rule)
-        if self._due(found.iteration, found.players):
-            self._fit(found.iteration, self._config.fitting)
+        self._visits[:] = 0.0
+        self._averaged.clear()
+        if self._due(iteration, players):
+            self._fit(iteration, self._config.fitting)
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
         whole = weight_until(self._rule, iteration)
@@ -431,10 +480,10 @@ class NetworkStrategy(StrategyNetworks):
 class RowStrategyNetworks(StrategyNetworks):
     """Averages of a game too large to list, fitted on what was met since the last fit.
 
-    What the network stands for is met too, in traversals at its own strategy (``rehearse``): their expectation is
+    What the network stands for is met too, in traversals (``traverse``) at its own strategy: their expectation is
     reach(p) x p. Added up only where new sums are, it would be lost: of a million infosets that are as likely as each
     other, a fit sees a few, and there the new sums are all that counts. Sums by own reach count in full wherever they
-    are met (DN19 Algorithm 3): without ``rehearse``, so does what the network stands for.
+    are met (DN19 Algorithm 3): without ``traverse``, so does what the network stands for.
     """
 
     def __init__(
@@ -442,16 +491,17 @@ class RowStrategyNetworks(StrategyNetworks):
         rows: PokerRows,
         config: NetworkConfig,
         rule: Rule,
-        rehearse: Rehearse | None,
+        traverse: Traverse | None,
         *,
         seed: int,
         device: torch.device,
     ) -> None:
         super().__init__(rows, config, rule, seed=seed, device=device)
         self._rows = rows
-        self._rehearse = rehearse
-        nothing = RowSums(np.zeros(0, np.int64), np.zeros((0, rows.num_columns)))
+        self._traverse = traverse
+        nothing = InfosetSums(np.zeros(0, np.int64), np.zeros((0, rows.num_columns)))
         self._pending = [nothing, nothing]  # by player: sums since the last fit
+        self._visits = [Pending(), Pending()]  # of this turn
 
     def _strategy_at(self, player: int, codes: Int64) -> FloatTable:
         outputs, legal = self._outputs_at(player, codes), self._rows.legal_at(codes)
@@ -466,20 +516,33 @@ class RowStrategyNetworks(StrategyNetworks):
         """Return the network's strategy."""
         return [(1.0, partial(self._strategy_at, player))]
 
-    def absorb(self, found: FoundRows) -> None:
-        rule = coefficient_table(self._rule, found.iteration, 1)[0]
-        for player in found.averaged:
-            kept, new = self._pending[player], found.visits[player]
-            values = np.concatenate([rule[5] * kept.values, rule[6] * new.values])
-            self._pending[player] = summed(np.concatenate([kept.code, new.code]), values)
+    def average(self) -> Float:
+        raise EquipoiseError("there are too many infosets for a table of the average")
+
+    def start_from(self, average: Float, reach: Float, iteration: int) -> None:
+        raise EquipoiseError(NOT_LISTED)
+
+    def absorb(self, rows: Rows) -> None:
+        self._averaged.add(rows.player)
+        self._visits[rows.player].add(rows)
+
+    def settle(self, iteration: int, players: tuple[int, ...]) -> None:
+        rule = coefficient_table(self._rule, iteration, 1)[0]
+        for player in self._averaged:
+            kept, new = self._pending[player], self._visits[player].summed()
+            faded = InfosetSums(kept.infoset, rule[5] * kept.values)
+            self._pending[player] = sum_by_infoset([faded, InfosetSums(new.infoset, rule[6] * new.values)])
+            self._visits[player] = Pending()
             self._add_weight(player, rule)
-        if self._due(found.iteration, found.players):
-            self._fit(found.iteration)
+        self._averaged.clear()
+        if self._due(iteration, players):
+            self._fit(iteration)
 
     def _fit(self, iteration: int) -> None:
         for network in self.networks:
             sums = [self._target(player, iteration) for player in network.players]
-            codes, target = np.concatenate([each.code for each in sums]), np.concatenate([each.values for each in sums])
+            codes = np.concatenate([each.infoset for each in sums])
+            target = np.concatenate([each.values for each in sums])
             if len(codes) == 0:
                 continue
             legal = self._rows.legal_at(codes)
@@ -489,27 +552,35 @@ class RowStrategyNetworks(StrategyNetworks):
             else:
                 network.fit_to(target, 1.0 * legal, self._config.fitting, iteration, codes)
         self._weight[0], self._weight[1] = self._weight.sum(axis=0), 0.0
-        self._pending = [RowSums(kept.code[:0], kept.values[:0]) for kept in self._pending]
+        self._pending = [InfosetSums(kept.infoset[:0], kept.values[:0]) for kept in self._pending]
 
-    def _target(self, player: int, iteration: int) -> RowSums:
+    def _target(self, player: int, iteration: int) -> InfosetSums:
         """Return a player's sums since the last fit, and those that the network stands for."""
         new, (weight, since) = self._pending[player], self._weight[:, player]
         if self._config.kind == "sum":  # DN19 Eq. 8, over the weight so far: what was not met has no term in the loss
-            before = weight * self._outputs_at(player, new.code)
-            return RowSums(new.code, (before + new.values) / (weight + since))
+            before = weight * self._outputs_at(player, new.infoset)
+            return InfosetSums(new.infoset, (before + new.values) / (weight + since))
         if weight == 0.0:
             return new
-        if self._rehearse is None:
+        if self._traverse is None:
             strategy_at = partial(self._strategy_at, player)
-            reach = self._rows.own_reach_at(new.code, strategy_at)
-            return RowSums(new.code, weight * reach[:, None] * strategy_at(new.code) + new.values)
+            reach = self._rows.own_reach_at(new.infoset, strategy_at)
+            return InfosetSums(new.infoset, weight * reach[:, None] * strategy_at(new.infoset) + new.values)
 
-        def probabilities_of(who: int, codes: Int64) -> Float:
-            # The traverser walks its actions whatever it would play: its network need not be read.
-            return self._strategy_at(who, codes) if who == player else np.zeros((len(codes), self._rows.num_columns))
+        def probabilities_at(who: int, infosets: Int64 | None) -> FloatTable:
+            # Probabilities are scores too: regret matching leaves them as they are. The traverser walks its actions
+            # whatever it would play: its network need not be read.
+            assert infosets is not None
+            if who == player:
+                return self._strategy_at(who, infosets)
+            return np.zeros((len(infosets), self._rows.num_columns))
 
-        old = self._rehearse(probabilities_of, player, iteration)
-        return summed(np.concatenate([old.code, new.code]), np.concatenate([weight * old.values, new.values]))
+        met = Pending()
+        for rows in self._traverse(probabilities_at, (1 - player,), REHEARSALS + iteration):
+            if rows.kind == STRATEGY:
+                met.add(rows)
+        old = met.summed()
+        return sum_by_infoset([InfosetSums(old.infoset, weight * old.values), new])
 
     def state(self) -> State:
         own: State = {"weight": self._weight}
@@ -520,7 +591,7 @@ class RowStrategyNetworks(StrategyNetworks):
     def restore(self, state: State) -> None:
         restore_all(self.networks, state)
         self._weight = state["weight"].copy()
-        self._pending = [RowSums(state[f"code{player}"], state[f"pending{player}"]) for player in range(2)]
+        self._pending = [InfosetSums(state[f"code{player}"], state[f"pending{player}"]) for player in range(2)]
 
 
 def uniform(legal: Bool) -> FloatTable:

@@ -9,6 +9,7 @@ from equipoise.networks.infosets import infosets_of
 from equipoise.regret.matching import BEST, UNIFORM
 from equipoise.sampling.collect import Collector
 from equipoise.sampling.lockstep import Lockstep
+from equipoise.sampling.rows import REGRET, STRATEGY
 from equipoise.sampling.schemes import External, Robust
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.codes import card_layout, nodes_of
@@ -16,18 +17,20 @@ from tests.codes import SameDeals, code_of_key, coded_rows, scores_by_hash
 from tests.naive.cfr import regret_matching
 from tests.naive.lockstep import Stream, traverse
 from tests.samples import prepared
+from tests.unit.sampling.test_collector import collected
 
 BATCH, SEED, ITERATION = 120, 4, 3
 every_player = pytest.mark.parametrize("player", [0, 1])
 
 
 def gathered(lockstep, scores_of, player, iteration=ITERATION):
-    parts = list(lockstep.parts(scores_of, player, iteration))
-    return [
-        np.concatenate([getattr(getattr(part, side), name) for part in parts])
-        for side in ("own", "opponent")
-        for name in ("code", "values", "sample_reach")
-    ], len(parts)
+    """Return codes, values and weights of the traverser, then of the opponent; and in how many parts they came."""
+    sides = {REGRET: [], STRATEGY: []}
+    for rows in lockstep.rows(scores_of, (player,), iteration):
+        assert rows.player == (player if rows.kind == REGRET else 1 - player)
+        sides[rows.kind].append((rows.infoset, rows.values, rows.weight))
+    joined = [np.concatenate(arrays) for side in sides.values() for arrays in zip(*side, strict=True)]
+    return joined, len(sides[REGRET])
 
 
 class LockstepWithSameDeals(SameDeals, Lockstep):
@@ -48,23 +51,14 @@ def test_the_same_deals_and_draws_find_the_same(text, player, scheme, fallback):
     coded = coded_rows(rows, tree, layout)
     scores_of = coded.numbers_of(rows.to_rows(scores, (0, 1)))
 
-    collector = Collector(
-        *(sample.sampled, scheme, rows.entry_row, rows.entry_column, rows.num_columns),
-        batch=BATCH,
-        fallback=fallback,
-        seed=SEED,
-    )
-    expected = [
-        [array.copy() for side in both for array in side] for both in collector.collect(scores, player, ITERATION)
-    ]
+    collector = Collector(sample.sampled, scheme, rows.listing, batch=BATCH, fallback=fallback, seed=SEED)
+    expected, _ = collected(collector, rows, scores, player, ITERATION)
     lockstep = LockstepWithSameDeals(tree, layout, scheme, batch=BATCH, fallback=fallback, seed=SEED, part=50)
     lockstep.sampled = sample.sampled
     found, parts = gathered(lockstep, scores_of, player)
     assert parts == 3
     for side in range(2):
-        listed_rows, listed = (
-            np.concatenate(arrays) for arrays in list(zip(*expected, strict=True))[2 * side : 2 * side + 2]
-        )
+        listed_rows, listed = expected[2 * side : 2 * side + 2]
         np.testing.assert_array_equal(found[3 * side], coded.codes[listed_rows])
         moved = coded.moved(listed, listed_rows)
         np.testing.assert_array_equal(found[3 * side + 1], moved)

@@ -11,18 +11,16 @@ from equipoise.games.notation import read_cards
 from equipoise.games.poker import Deck, PokerGame, best_five_cards
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.poker_rows import poker_rows
-from equipoise.regret.matching import UNIFORM
-from equipoise.sampling.collect import Rows
+from equipoise.regret.matching import UNIFORM, match_rows
 from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import Robust
 from equipoise.sampling.tree import chance_reach
-from equipoise.solvers.lockstep import LockstepCFR, SummingRows
-from equipoise.solvers.neural import Unlisted
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
+from equipoise.solvers.spaces import CodedSpace
 from equipoise.stores.board_average import BoardAverage
 from equipoise.stores.memories import Memory
-from equipoise.stores.sums import match_rows, summed
+from equipoise.stores.networks import InfosetSums, sum_by_infoset
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_evaluator import BoardEvaluator
@@ -100,10 +98,11 @@ def as_strategies(form, rows, played):
 
 
 def exploitability(solver):
-    form = compile_game(solver.rows.tree.game)
     solver.conclude()
+    rows = solver.space.seen
+    form = compile_game(rows.tree.game)
     mixtures = [solver.strategies.mixture(player) for player in range(2)]
-    strategies = as_strategies(form, solver.rows, lambda player, codes: behaviour(solver.rows, mixtures[player], codes))
+    strategies = as_strategies(form, rows, lambda player, codes: behaviour(rows, mixtures[player], codes))
     return Evaluator(form).best_responses(strategies).exploitability
 
 
@@ -120,7 +119,7 @@ def exploitability(solver):
 )
 def test_leduc_without_a_list_of_its_infosets_is_learnt(algorithm, changes, highest, seed, level):
     solver = made(algorithm, seed=seed, **changes)
-    assert isinstance(solver, LockstepCFR)
+    assert isinstance(solver.space, CodedSpace)
     solver.run(20)
     assert level(exploitability(solver)) < highest < UNIFORM_LEDUC
 
@@ -181,15 +180,18 @@ def test_reach_and_chance_by_code_are_those_of_tables_and_rehearsals_meet_them(t
 
     # The expectation of a rehearsal is own reach x chance's reach x strategy, summed over what a code stands for.
     batch, repeats = 500, 20
-    sampler = SummingRows(Lockstep(rows.tree, rows.layout, Robust(k=2), batch=batch, fallback=UNIFORM, seed=1), batch)
+    sampler = Lockstep(rows.tree, rows.layout, Robust(k=2), batch=batch, fallback=UNIFORM, seed=1, mean=True)
     for player in range(2):
         order = np.unique(codes[player])
         mass = rows.own_reach_at(order, strategy_at) * rows.chance_at(order)
         expected = mass[:, None] * strategy_at(order)
         found = np.zeros((repeats, *expected.shape))
         for repeat in range(repeats):
-            met = sampler.rehearse(lambda who, asked: strategy_at(asked), player, repeat)
-            found[repeat, np.searchsorted(order, met.code)] = met.values
+            for met in sampler.rows(lambda who, asked: strategy_at(asked), (1 - player,), repeat):
+                if met.kind == "strategy":
+                    assert met.player == player
+                    values = met.weight[:, None] * met.values
+                    np.add.at(found[repeat], np.searchsorted(order, met.infoset), values)
         along = (found - expected).reshape(repeats, -1) @ generator.normal(size=(expected.size, 10))
         assert np.abs(along.mean(axis=0) / (along.std(axis=0, ddof=1) / np.sqrt(repeats))).max() < 5.0
         assert np.corrcoef(found.mean(axis=0).ravel(), expected.ravel())[0, 1] > 0.95
@@ -260,7 +262,7 @@ def test_memories_of_codes_draw_as_memories_of_rows():
     for iteration in range(1, 6):
         rows, values = generator.integers(0, 50, 150), generator.normal(size=(150, 3))
         for memory, scale in zip(memories, (1, spread), strict=True):
-            memory.add(Rows(rows * scale, values), iteration)
+            memory.add(rows * scale, values, iteration)
     for memory in memories:
         memory.start_drawing(1)
     for _ in range(3):
@@ -281,8 +283,9 @@ def test_memories_of_codes_draw_as_memories_of_rows():
 def test_sums_by_code_and_matching_by_row():
     generator = np.random.default_rng(1)
     codes, values = generator.integers(0, 9, 80) << 50, generator.normal(size=(80, 3))
-    sums = summed(codes, values)
-    for code, row in zip(sums.code, sums.values, strict=True):
+    sums = sum_by_infoset([InfosetSums(codes[:30], values[:30]), InfosetSums(codes[30:], values[30:])])
+    assert len(set(sums.infoset.tolist())) == len(sums.infoset) == 9
+    for code, row in zip(sums.infoset, sums.values, strict=True):
         np.testing.assert_allclose(row, values[codes == code].sum(axis=0))
     legal = generator.random((40, 3)) < 0.7
     legal[:, 1] = True
@@ -321,4 +324,4 @@ def test_the_paper_preset_has_the_papers_sizes():
     named = {"traversals": 10_000, "fresh_steps": 4000, "minibatch": 10_000, "capacity": 40_000_000, "fit": "scratch"}
     assert {name: resolved[name] for name in named} == named
     assert CardsAndBets(width=resolved["width"]) == CardsAndBets(width=64)
-    assert Unlisted(Setup(game=load_game("limit_holdem")), "cards").rows.num_columns == 3
+    assert CodedSpace(Setup(game=load_game("limit_holdem")), "cards").seen.num_columns == 3

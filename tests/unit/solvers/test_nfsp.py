@@ -112,7 +112,7 @@ def test_a_restored_solver_goes_on_without_a_list_as_if_nothing_had_happened(gam
 def test_targets_without_a_list_are_best_legal_values_of_older_networks():
     solver = make("leduc_poker", target_every=4)
     network, rows = solver.agents.q[0], solver.agents.q[0].infosets
-    codes = rows.examples((0,))
+    codes = rows.own_rows((0,))
     asked = np.concatenate([codes, codes[:5]])
     solver.run(4)
     values = network.read_at(asked)

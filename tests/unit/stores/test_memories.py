@@ -10,7 +10,6 @@ from scipy import stats
 from equipoise.networks.fitting import Fitting, loss_and_gradient
 from equipoise.networks.infosets import infosets_of
 from equipoise.networks.modules import FeedForward
-from equipoise.sampling.collect import Rows
 from equipoise.stores.memories import FIRST_VALUE, FittedMemory, Memory, MemoryConfig
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
@@ -19,7 +18,7 @@ COLUMNS = 3
 
 def samples(rows, seed=0):
     rows = np.asarray(rows, np.int32)
-    return Rows(rows, np.random.default_rng([seed, len(rows)]).normal(size=(len(rows), COLUMNS)))
+    return np.asarray(rows, np.int64), np.random.default_rng([seed, len(rows)]).normal(size=(len(rows), COLUMNS))
 
 
 def memory_of(kind="reservoir", capacity=500, num_rows=10_000, *, weighted=True, seed=0):
@@ -35,7 +34,7 @@ def fill(memory, parts):
     """Give a memory rows 0, 1, 2, ... in parts of some sizes, an iteration each; return how many."""
     start = 0
     for iteration, size in enumerate(parts, start=1):
-        memory.add(samples(np.arange(start, start + size), iteration), iteration)
+        memory.add(*samples(np.arange(start, start + size), iteration), iteration)
         start += size
     return start
 
@@ -97,7 +96,7 @@ def test_samples_keep_their_values_and_iterations(kind):
     for iteration in range(1, 9):
         new = samples(np.arange(100) + 100 * iteration, iteration)
         given.update((int(row), (iteration, values)) for row, values in zip(*new, strict=True))
-        memory.add(new, iteration)
+        memory.add(*new, iteration)
     stored = memory.state()["samples"]
     assert len(stored) == 500
     for head, values in zip(stored, stored.view(np.float32), strict=True):
@@ -110,7 +109,7 @@ def test_samples_keep_their_values_and_iterations(kind):
 @pytest.mark.parametrize("kind", ["reservoir", "window"])
 def test_nothing_is_drawn_from_the_part_that_is_not_filled(kind, weighted):
     memory = memory_of(kind, capacity=1_000, num_rows=50, weighted=weighted)
-    memory.add(samples([7, 8, 9, 7]), 2)
+    memory.add(*samples([7, 8, 9, 7]), 2)
     memory.start_drawing(1)
     for _ in range(20):
         rows, weight, _ = memory.draw(5_000, latest=4)
@@ -122,7 +121,7 @@ def test_nothing_is_drawn_from_the_part_that_is_not_filled(kind, weighted):
 def test_draws_are_even_and_weighted_by_iteration(weighted):
     memory, batch = memory_of(num_rows=10, weighted=weighted), 100_000
     for row in range(10):
-        memory.add(samples([row]), row + 1)
+        memory.add(*samples([row]), row + 1)
     memory.start_drawing(1)
     rows, weight, _ = memory.draw(batch, latest=10)
     factor = 2.0 * (rows + 1) / 10 if weighted else np.ones(10)  # B19: 2 t / T
@@ -155,8 +154,8 @@ def test_a_batch_summed_by_row_has_the_gradient_of_its_samples(loss, weighted):
         own = np.arange(100 * (iteration - 1), 100 * iteration)
         row_of[own] = random.integers(0, 12, 100)
         value_of[own] = random.dirichlet(np.ones(COLUMNS), 100)
-        merged.add(Rows(row_of[own].astype(np.int32), value_of[own]), iteration)
-        single.add(Rows(own.astype(np.int32), value_of[own]), iteration)
+        merged.add(row_of[own].astype(np.int64), value_of[own], iteration)
+        single.add(own.astype(np.int64), value_of[own], iteration)
     for memory in (merged, single):
         memory.start_drawing(1)
     rows, weight, target = merged.draw(256, latest=7)
@@ -182,7 +181,7 @@ def test_aggregated_memories_have_weighted_means(weighted):
     random = np.random.default_rng(1)
     for iteration in range(1, 6):
         new = samples(random.integers(3, 15, 80), iteration)
-        memory.add(new, iteration)
+        memory.add(*new, iteration)
         for row, values in zip(*new, strict=True):
             share = float(iteration) if weighted else 1.0
             sums[int(row)] += share * values
@@ -201,14 +200,14 @@ def test_a_restored_memory_goes_on_as_if_nothing_had_happened(kind):
     random = np.random.default_rng(2)
     parts = [samples(random.integers(0, 50, 300), part) for part in range(6)]
     for iteration, part in enumerate(parts[:3], start=1):
-        first.add(part, iteration)
+        first.add(*part, iteration)
     saved = {name: array.copy() for name, array in first.state().items()}
     second = memory_of(kind, num_rows=50)
-    second.add(parts[5], 1)  # what was there before is gone
+    second.add(*parts[5], 1)  # what was there before is gone
     second.restore(saved)
     for memory in (first, second):
         for iteration, part in enumerate(parts[3:], start=4):
-            memory.add(part, iteration)
+            memory.add(*part, iteration)
         memory.start_drawing(6)
     for one, two in zip(first.draw(64, 6), second.draw(64, 6), strict=True):
         np.testing.assert_array_equal(one, two)
@@ -243,7 +242,7 @@ def test_networks_are_fitted_to_weighted_means(fitted_memory, kind, player, seed
     for iteration in (1, 2, 3):
         rows = np.tile(np.arange(own.start, own.stop, dtype=np.int32), 40)
         noise = random.normal(size=(len(rows), infosets.num_columns))
-        store.memory.add(Rows(rows, levels[iteration - 1][rows - own.start] + noise), iteration)
+        store.memory.add(rows, levels[iteration - 1][rows - own.start] + noise, iteration)
     store.fit(3)
     means = (levels * np.array([1, 2, 3])[:, None, None]).sum(axis=0) / 6 / 8.0
     errors = (store.network.read() - means)[legal]
@@ -256,7 +255,7 @@ def test_networks_are_fitted_to_weighted_means(fitted_memory, kind, player, seed
 def test_networks_start_afresh_as_often_as_they_are_told(fitted_memory, monkeypatch, fresh_every, expected):
     infosets, store = fitted_memory(fresh_every=fresh_every, fresh_steps=9)
     rows = np.arange(infosets.num_rows[0], dtype=np.int32)
-    store.memory.add(Rows(rows, np.ones((len(rows), infosets.num_columns))), 1)
+    store.memory.add(rows, np.ones((len(rows), infosets.num_columns)), 1)
     afresh, steps = [], []
     restart = store.network.restart
     monkeypatch.setattr(store.network, "restart", lambda number: (afresh.append(number), restart(number)))
@@ -273,7 +272,7 @@ def test_illegal_actions_of_a_memory_never_reach_its_network(fitted_memory):
         infosets, store = fitted_memory(fresh_steps=20)
         legal = infosets.legal[infosets.rows_of(0)]
         values = np.where(legal, np.random.default_rng(1).normal(size=legal.shape), junk)
-        store.memory.add(Rows(np.arange(len(legal), dtype=np.int32), values), 1)
+        store.memory.add(np.arange(len(legal)), values, 1)
         store.fit(1)
         found.append(store.network.parameters())
     np.testing.assert_array_equal(found[0], found[1])

@@ -4,25 +4,23 @@ import numpy as np
 import pytest
 import torch
 
+from equipoise.games import load_game
 from equipoise.networks.fitting import Fitting
-from equipoise.networks.infosets import infosets_of
 from equipoise.networks.modules import FeedForward
-from equipoise.regret.matching import UNIFORM
+from equipoise.regret.matching import UNIFORM, match_table
 from equipoise.regret.rules import CFR, LinearCFR
-from equipoise.sampling.collect import Collector
 from equipoise.sampling.schemes import External
-from equipoise.solvers.stored import StoredCFR, match_table
-from equipoise.stores.memories import MemoryConfig, MemoryRegrets, MemorySampler, Snapshots
-from equipoise.trees.tables import TableMap
-from tests.samples import prepared
+from equipoise.solvers.setup import Setup
+from equipoise.solvers.spaces import ListedSpace
+from equipoise.solvers.stored import StoredCFR
+from equipoise.stores.memories import MemoryConfig, MemoryRegrets, Snapshots
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
 MOST = 5
 
 
 def solver_of(most, rule=None, seed=0):
-    game = prepared("kuhn_poker", "public")
-    rows, tables = infosets_of(game.form), TableMap(game.form)
+    space = ListedSpace(Setup(game=load_game("kuhn_poker"), engine="vector", seed=seed + 1), "ranks")
     config = MemoryConfig(
         architecture=FeedForward(width=4),
         fitting=Fitting(epochs=3, batch=32, rate=1e-2),
@@ -30,20 +28,22 @@ def solver_of(most, rule=None, seed=0):
         fresh_steps=5,
         fresh_every=0,
     )
-    regrets = MemoryRegrets(rows, config, unit=2.0, seed=seed, device=torch.device("cpu"))
+    regrets = MemoryRegrets(space.seen, config, unit=2.0, seed=seed, device=torch.device("cpu"))
     bytes_each = 4 * sum(memory.network.num_parameters for memory in regrets.memories)
     snapshots = Snapshots(
         regrets,
         rule or LinearCFR(),
-        lambda scores: match_table(scores, tables.first, UNIFORM),
-        tables.own_reach,
+        space.listing,
+        space.tables.own_reach,
+        fallback=UNIFORM,
         most_bytes=most * bytes_each + bytes_each // 2,
     )
     assert snapshots.most == most
-    places = rows.entry_row, rows.entry_column, rows.num_columns
-    collector = Collector(game.sampled, External(), *places, batch=20, fallback=UNIFORM, seed=seed + 1)
-    sampler = MemorySampler(collector, regrets, None)
-    return StoredCFR(tables, sampler, regrets, snapshots, averaging="stochastic"), snapshots
+    return StoredCFR(space, space.samples(External(), batch=20, fallback=UNIFORM), regrets, snapshots), snapshots
+
+
+def scores_of(solver):
+    return solver.space.listing.table(lambda player: solver.regrets.scores_at(player, None))
 
 
 @pytest.mark.parametrize("rule", [CFR(), LinearCFR()])
@@ -75,11 +75,11 @@ def test_thinned_snapshots_stay_within_bounds_and_lose_no_weight(most, rule):
 
 def test_without_thinning_the_average_is_the_sum_over_all_iterations():
     solver, snapshots = solver_of(1_000)
-    tables, expected = solver.tables, np.zeros(solver.tables.size)
+    tables, expected = solver.space.tables, np.zeros(solver.space.tables.size)
     for iteration in range(1, 13):
         for player in range(2):
             # Run turn by turn, by hand, and take note of the strategy that is averaged in each.
-            scores = solver.regrets.scores().copy()
+            scores = scores_of(solver)
             strategy = match_table(scores, tables.first, UNIFORM)
             whose = 1 - player
             weighted = iteration * tables.own_reach(strategy) * strategy
@@ -95,16 +95,19 @@ def test_without_thinning_the_average_is_the_sum_over_all_iterations():
 def test_after_thinning_the_average_is_that_of_the_snapshots_that_are_left():
     solver, snapshots = solver_of(4)
     solver.run(5)  # the fifth is one too many
-    tables, regrets = solver.tables, solver.regrets
+    tables, listing, regrets = solver.space.tables, solver.space.listing, solver.regrets
     expected = np.zeros(tables.size)
-    now = regrets.scores().copy()
+    now = scores_of(solver)
     for player in range(2):
         assert len(snapshots.weights[player]) < 5
         for weight, flat in zip(snapshots.weights[player], snapshots.parameters[player], strict=True):
-            strategy = match_table(regrets.scores_of(player, flat), tables.first, UNIFORM)
+            module = regrets.memories[player].network.module_with(flat) if len(flat) else None
+            old = regrets.scores_with(player, module)
+            scores = listing.table(lambda who: old if who == player else regrets.scores_at(who, None))  # noqa: B023
+            strategy = match_table(scores, tables.first, UNIFORM)
             tables.parts(expected)[player][:] += weight * tables.parts(tables.own_reach(strategy) * strategy)[player]
     np.testing.assert_allclose(snapshots.average(), expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(regrets.scores(), now)  # looking at old networks changes nothing
+    np.testing.assert_array_equal(scores_of(solver), now)  # looking at old networks changes nothing
 
 
 def test_thinning_keeps_the_average_near(seed, level):
@@ -113,8 +116,8 @@ def test_thinning_keeps_the_average_near(seed, level):
     whole.run(60)
     thinned.run(60)
     assert max(map(len, snapshots.weights)) <= 16
-    np.testing.assert_array_equal(whole.regrets.scores(), thinned.regrets.scores())
-    one, two = (solver.tables.from_form(solver.average_strategy()) for solver in (whole, thinned))
+    np.testing.assert_array_equal(scores_of(whole), scores_of(thinned))
+    one, two = (solver.space.tables.from_form(solver.average_strategy()) for solver in (whole, thinned))
     # 16 seeds: thinned 0.006, median 0.017, 0.055; from uniform play 0.23, 0.29, 0.38.
     assert 0.0 < level(np.abs(one - two).mean(), "thinned") < 0.12 < level(np.abs(one - 0.5).mean(), "uniform")
 
