@@ -197,15 +197,16 @@ def test_reach_and_chance_by_code_are_those_of_tables_and_rehearsals_meet_them(t
         assert np.corrcoef(found.mean(axis=0).ravel(), expected.ravel())[0, 1] > 0.95
 
     # By own reach, the traverser's infosets that were met count in full, once each (DN19 Algorithm 3).
-    lockstep = Lockstep(rows.tree, rows.layout, Robust(k=2), batch=batch, fallback=UNIFORM, seed=1)
-    by_own_reach = SummingRows(lockstep, batch, own_reach=rows.legal_at)
+    options = {"batch": batch, "fallback": UNIFORM, "seed": 1, "mean": True, "own_reach": True}
+    by_own_reach = Lockstep(rows.tree, rows.layout, Robust(k=2), **options)
     for player in range(2):
-        _, visits = by_own_reach.sample(lambda who, asked: strategy_at(asked), (player,), 1)
-        assert list(visits) == [player]
-        met = visits[player]
-        assert len(np.unique(met.code)) == len(met.code) > 100
-        reach = rows.own_reach_at(met.code, strategy_at)
-        np.testing.assert_allclose(met.values, reach[:, None] * strategy_at(met.code), rtol=1e-9, atol=1e-12)
+        found = by_own_reach.rows(lambda who, asked: strategy_at(asked), (player,), 1)
+        (met,) = (each for each in found if each.kind == "strategy")
+        assert met.player == player
+        assert len(np.unique(met.infoset)) == len(met.infoset) > 100
+        reach = rows.own_reach_at(met.infoset, strategy_at)
+        np.testing.assert_allclose(met.weight, reach, rtol=1e-9)
+        np.testing.assert_allclose(met.values, strategy_at(met.infoset), rtol=1e-9, atol=1e-12)
         assert reach.min() < 0.2
 
 
