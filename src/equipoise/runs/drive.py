@@ -153,7 +153,7 @@ def drive(
     def save() -> None:
         nonlocal saved_at
         if directory is not None and saved_at != solver.iteration:
-            with phases.doing(WRITING, "writing a checkpoint", announced=pause > checkpoint_seconds, left=False):
+            with phases.doing(WRITING, "writing a checkpoint", left=False):
                 spent = phases.seconds()
                 directory.save_checkpoint(Checkpoint(solver.iteration, *clock(), solver.state(), spent))
         saved_at = solver.iteration
