@@ -267,10 +267,10 @@ def _two_threads(report: Report) -> Row:
     for _ in range(3):
         for threads in (1, 2):
             solver = SpotCFR(form, DiscountedCFR(), threads=threads)
-            solver.run(1)
+            solver.run(8)  # while it tries how many threads are fastest
             started = time.perf_counter()
-            solver.run(5)
-            times[threads].append((time.perf_counter() - started) / 5)
+            solver.run(12)
+            times[threads].append((time.perf_counter() - started) / 12)
             report(f"{reference.name}, {threads} thread(s): {readable(times[threads][-1])} s an iteration")
     samples = {OURS: tuple(times[2]), "one thread": tuple(times[1])}
     return Row(
