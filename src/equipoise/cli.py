@@ -251,11 +251,13 @@ def print_config(run: Run, /, *, json: Json = False) -> None:
     """Print a run's configuration as TOML, every setting in full; `equipoise solve --config` makes the run again."""
     from equipoise.runs.directory import RunDirectory
     from equipoise.runs.run_file import run_file
+    from equipoise.solvers.recipes import find_recipe
 
-    config = RunDirectory.open(run).config
+    config = dict(RunDirectory.open(run).config)
     if json:
-        return _print_json(dict(config))
-    print(run_file(config), end="")
+        return _print_json(config)
+    recipe = find_recipe(config["algorithm"])
+    print(run_file({**config, "parameters": recipe.as_given(config["parameters"])}), end="")
     return None
 
 

@@ -198,10 +198,14 @@ class Knob:
             return followed
         return self.unlisted if chosen.get(GAME) == "codes" else self.default
 
-    def shown(self, value: object) -> str:
-        """Return a kept value as one would give it."""
+    def word_for(self, value: object) -> object:
+        """Return a kept value as one would give it: zero may stand for a word."""
         word = self.kind.word if isinstance(self.kind, Whole) else None
-        return word if word is not None and value == 0 else str(value)
+        return word if word is not None and value == 0 else value
+
+    def shown(self, value: object) -> str:
+        """Return a kept value as one would write it."""
+        return str(self.word_for(value))
 
     def read(self, value: object, owner: str) -> object:
         """Return a given value as it is kept, or say what is wrong with it."""
@@ -376,6 +380,10 @@ def resolve(
         if name not in names:
             has = f"; it has {', '.join(names)}" if names else "; it has none"
             raise InvalidParameter(f"{owner} has no parameter '{name}'{nearest(name, names) or has}")
+    for each in knobs:
+        word = each.kind.word if isinstance(each.kind, Whole) else None
+        if word is not None and str(given.get(each.name)) == "0":  # zero is how the word is kept
+            each.refuse(given[each.name], owner)
     chosen = completed(knobs, {**preset, **given}, owner=owner, game=game)
     for each in knobs:
         if each.name in given and each.name not in chosen:

@@ -16,8 +16,8 @@ RIVER = f"numPlayers=2,numRounds=4,numBoardCards=0 3 1 1,firstPlayer=1 2 2 2,{DE
 LIMIT = "betting=limit,bettingAbstraction=fcpa,stack=20000 20000"
 PAIRS = {
     "flop_holdem": f"universal_poker({LIMIT},{FLOP},raiseSize=100 100,maxRaises=3 4)",
-    "limit_holdem": f"universal_poker({LIMIT},{RIVER},raiseSize=100 100 200 200,maxRaises=3 3 4 4)",
-    "limit_holdem(caps=3-4-4-4)": f"universal_poker({LIMIT},{RIVER},raiseSize=100 100 200 200,maxRaises=3 4 4 4)",
+    "limit_holdem(caps=3-3-4-4)": f"universal_poker({LIMIT},{RIVER},raiseSize=100 100 200 200,maxRaises=3 3 4 4)",
+    "limit_holdem": f"universal_poker({LIMIT},{RIVER},raiseSize=100 100 200 200,maxRaises=3 4 4 4)",
     "nolimit_holdem": f"universal_poker(betting=nolimit,bettingAbstraction=fcpa,{RIVER},stack=20000 20000)",
     "nolimit_holdem(stack=2000)": f"universal_poker(betting=nolimit,bettingAbstraction=fcpa,{RIVER},stack=2000 2000)",
     "nolimit_holdem(stack=777,actions=full)": (

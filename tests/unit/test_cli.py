@@ -187,7 +187,7 @@ def test_match(run, kuhn, tmp_path):
         (["solve", "leduc_poker", "--algorithm", "dcfr", "--set", "alpha=x"], "alpha=x is not valid"),
         (["solve", "goofspiel(cards=9)"], "GiB"),
         (["solve", "limit_holdem"], "--set buckets=ehs2:10"),
-        (["solve", "limit_holdem(caps=4)"], "the most bets and raises of each of four rounds, 0 to 9, as 3-3-4-4"),
+        (["solve", "limit_holdem(caps=4)"], "the most bets and raises of each of 4 rounds, 0 to 9, as 3-4-4-4"),
         (["solve", "nolimit_holdem(actions=pot)"], "fcpa (fold, call, pot, all-in), full"),
         (["solve", "nolimit_holdem(stack=99)"], "whole number from 100"),
         (["solve", "efg:missing.efg"], "missing.efg"),

@@ -56,7 +56,7 @@ def test_a_policy_is_asked_like_a_mapping(solution):
 
 def test_a_policy_of_holdem_is_asked_like_a_mapping_but_not_gone_through():
     policy = LargePolicy(rules=load_game("limit_holdem"), strategy=None, origin={"algorithm": "es-mccfr"})
-    assert repr(policy) == "<LargePolicy of limit_holdem(caps=3-3-4-4), by es-mccfr>"
+    assert repr(policy) == "<LargePolicy of limit_holdem(caps=3-4-4-4), by es-mccfr>"
     assert "AhKd|cr" in policy and "AhKd" in policy
     assert "AhAh" not in policy and "AhKd|x" not in policy and 3 not in policy
     assert len(policy) > 1e14

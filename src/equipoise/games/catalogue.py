@@ -57,10 +57,13 @@ def _dice(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _caps(text: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"\d(-\d){3}", text):
-        raise ValueError("the most bets and raises of each of four rounds, 0 to 9, as 3-3-4-4")
-    return tuple(map(int, text.split("-")))
+def _caps(rounds: int, example: str) -> Callable[[str], tuple[int, ...]]:
+    def read(text: str) -> tuple[int, ...]:
+        if not re.fullmatch(rf"\d(-\d){{{rounds - 1}}}", text):
+            raise ValueError(f"the most bets and raises of each of {rounds} rounds, 0 to 9, as {example}")
+        return tuple(map(int, text.split("-")))
+
+    return read
 
 
 def _actions(text: str) -> str:
@@ -113,15 +116,24 @@ CATALOGUE: dict[str, Entry] = {
             name="flop_holdem",
             about="limit hold'em that ends after the flop",
             source="Deep CFR 2019",
-            parameters=(),
-            make=poker.flop_holdem,
+            parameters=(
+                Parameter(
+                    name="caps", default="3-4", meaning="most bets and raises of each round", read=_caps(2, "3-4")
+                ),
+            ),
+            make=lambda caps: poker.flop_holdem(caps),
         ),
         Entry(
             name="limit_holdem",
             about="heads-up limit Texas hold'em",
             source="Gibson et al. 2012; Deep CFR 2019",
             parameters=(
-                Parameter(name="caps", default="3-3-4-4", meaning="most bets and raises of each round", read=_caps),
+                Parameter(
+                    name="caps",
+                    default="3-4-4-4",
+                    meaning="most bets and raises of each round",
+                    read=_caps(4, "3-4-4-4"),
+                ),
             ),
             make=lambda caps: poker.limit_holdem(caps),
         ),

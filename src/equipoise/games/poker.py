@@ -282,12 +282,16 @@ def _limit_rounds(caps: Sequence[int], sizes: Sequence[int]) -> tuple[BettingRou
     )
 
 
-def flop_holdem() -> PokerGame:
-    """Flop hold'em: limit hold'em that ends after the flop; three raises before it, four bets and raises on it."""
-    return _holdem("flop_holdem", _limit_rounds((3, 4), (100, 100)))
+FLOP_CAPS, LIMIT_CAPS = (3, 4), (3, 4, 4, 4)  # B19: flop hold'em is limit hold'em without its last two rounds
 
 
-def limit_holdem(caps: tuple[int, ...] = (3, 3, 4, 4)) -> PokerGame:
+def flop_holdem(caps: tuple[int, ...] = FLOP_CAPS) -> PokerGame:
+    """Flop hold'em: limit hold'em that ends after the flop; ``caps`` as there."""
+    listed = "" if caps == FLOP_CAPS else f"(caps={'-'.join(map(str, caps))})"
+    return _holdem(f"flop_holdem{listed}", _limit_rounds(caps, (100, 100)))
+
+
+def limit_holdem(caps: tuple[int, ...] = LIMIT_CAPS) -> PokerGame:
     """Heads-up limit hold'em; ``caps`` are the most bets and raises of each round, blinds not counted."""
     listed = "-".join(map(str, caps))
     return _holdem(f"limit_holdem(caps={listed})", _limit_rounds(caps, (100, 100, 200, 200)))

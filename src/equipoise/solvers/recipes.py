@@ -143,6 +143,11 @@ class Recipe:
         """Return settings as one would give them."""
         return [f"{knob.name}={knob.shown(values[knob.name])}" for knob in self.knobs if knob.name in values]
 
+    def as_given(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Return kept settings as they can be given again: words in place of the zeros that stand for them."""
+        known = {knob.name: knob for knob in self.knobs}
+        return {name: known[name].word_for(value) if name in known else value for name, value in values.items()}
+
     def unlists(self, game: Game, engine: Engine) -> bool:
         """Return whether a game is worked on by codes of infosets, because it has too many to list."""
         return self.works_on(game, engine) == "codes"

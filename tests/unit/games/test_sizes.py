@@ -167,3 +167,15 @@ def test_no_limit_holdem_is_counted_or_refused(monkeypatch):
     monkeypatch.setattr(sizes, "MOST_FUTURES", 1000)
     with pytest.raises(EquipoiseError, match="the betting has more than 1,000 different states"):
         betting_size(load_game("nolimit_holdem(stack=1000,actions=full)").betting)
+
+
+def test_caps_are_a_parameter_of_both_limit_games():
+    flop, limit = load_game("flop_holdem"), load_game("limit_holdem")
+    assert load_game("flop_holdem(caps=3-4)") == flop and flop.name == "flop_holdem"
+    assert limit.name == "limit_holdem(caps=3-4-4-4)"
+    # Flop hold'em is limit hold'em without its last two rounds (Deep CFR, section 5).
+    assert betting_size(flop.betting).decisions == (8, 70) == betting_size(limit.betting).decisions[:2]
+    smaller = load_game("flop_holdem(caps=3-3)")
+    assert smaller.name == "flop_holdem(caps=3-3)"
+    assert betting_size(smaller.betting).decisions == (8, 56)
+    assert betting_size(load_game("limit_holdem(caps=3-3-4-4)").betting).decisions == (8, 56, 490, 4410)

@@ -13,6 +13,7 @@ RUNS = {
     name: text.split()
     for name, text in {
         "cfr": "leduc_poker --algorithm dcfr --set gamma=3 --iterations 5 --seed 3",
+        "all actions": "kuhn_poker --algorithm rs-mccfr+ --set k=max --set batch=50 --iterations 4",
         "sampled": "kuhn_poker --algorithm rs-mccfr+ --preset dn20 --iterations 4 --engine sequence",
         "deep": "kuhn_poker --algorithm deep-cfr --iterations 2 --set traversals=20 --set fit=fine_tune --set steps=3 "
         "--set fresh_steps=3 --set policy_steps=3 --evaluation-growth 1.5",
@@ -37,7 +38,8 @@ def test_a_run_that_is_written_and_read_is_the_same_run(run, tmp_path, name):  #
     assert configs[0] == configs[1]
     assert last_json(run("config", "first", "--json")[1])["parameters"] == configs[0]["parameters"]
     written = tomllib.loads(text)
-    assert written["parameters"] == configs[0]["parameters"]
+    assert {**written["parameters"], "k": 0} == {**configs[0]["parameters"], "k": 0}
+    assert written["parameters"].get("k", 3) == ("max" if name == "all actions" else 3)
     assert written.keys() <= KEYS.keys()
 
 
