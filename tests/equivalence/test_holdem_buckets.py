@@ -7,7 +7,6 @@ import pytest
 
 from equipoise.abstraction.buckets import make_buckets
 from equipoise.errors import EquipoiseError
-from equipoise.games import load_game
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import LinearCFR
 from equipoise.sampling.bucketed import BucketStrategy
@@ -200,15 +199,9 @@ def test_run_is_resumed_bit_for_bit_and_its_policy_can_be_asked(tmp_path):
     game = flop_holdem_of(4, 2, 1)
     settings = {"parameters": {"buckets": "ehs2:2", "rule": "linear"}, "seed": 3, "first_evaluation": 500}
     whole = solve(game, "es-mccfr", iterations=2000, **settings)
-    from equipoise import solving
-
-    solving.load_game, load = lambda text: game if text == game.name else load_game(text), solving.load_game
-    try:
-        solve(game, "es-mccfr", iterations=700, out=tmp_path / "run", **settings)
-        again = resume(tmp_path / "run", iterations=2000)
-        policy = load_policy(tmp_path / "run")
-    finally:
-        solving.load_game = load
+    solve(game, "es-mccfr", iterations=700, out=tmp_path / "run", **settings)
+    again = resume(tmp_path / "run", iterations=2000, game=game)
+    policy = load_policy(tmp_path / "run", game=game)
     np.testing.assert_array_equal(whole.solver.regret_sum, again.solver.regret_sum)
     np.testing.assert_array_equal(whole.solver.strategy_sum, again.solver.strategy_sum)
     assert whole.nash_conv == again.nash_conv == again.history[-1]["nash_conv"]
@@ -217,17 +210,14 @@ def test_run_is_resumed_bit_for_bit_and_its_policy_can_be_asked(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["ehs2:2", "kmeans:3"])
-def test_games_with_later_rounds_are_solved_but_not_measured(text, tmp_path, monkeypatch):
-    from equipoise import solving
-
+def test_games_with_later_rounds_are_solved_but_not_measured(text, tmp_path):
     game = three_rounds(3, 3)
-    monkeypatch.setattr(solving, "load_game", lambda text: game)
     settings = {"parameters": {"buckets": text, "rule": "linear"}}
     prepared = []
     solution = solve(game, "es-mccfr", iterations=300, out=tmp_path / "run", on_progress=prepared.append, **settings)
     assert np.isnan(solution.exploitability) and "exploitability" not in solution.summary()
     assert solution.history[-1]["nodes_touched"] > 300 and any(hasattr(note, "share") for note in prepared)
-    assert sum(load_policy(tmp_path / "run").action_probabilities("2c3c|").values()) == pytest.approx(1.0)
+    assert sum(load_policy(tmp_path / "run", game=game).action_probabilities("2c3c|").values()) == pytest.approx(1.0)
     with pytest.raises(EquipoiseError, match="instead of until"):
         solve(game, "es-mccfr", until=0.1, **settings)
     with pytest.raises(EquipoiseError, match="ehs2:10"):
@@ -235,7 +225,7 @@ def test_games_with_later_rounds_are_solved_but_not_measured(text, tmp_path, mon
 
 
 def test_buckets_are_refused_where_there_are_none():
-    with pytest.raises(EquipoiseError, match="not for leduc_poker"):
+    with pytest.raises(EquipoiseError, match="it is for hold'em"):
         solve("leduc_poker", "es-mccfr", iterations=1, parameters={"buckets": "ehs2:10"})
     with pytest.raises(EquipoiseError, match="precision"):
         solve("leduc_poker", "es-mccfr", iterations=1, parameters={"precision": "half"})

@@ -53,6 +53,7 @@ _OPTIONAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {  # not in runs of
     "device": (lambda value: isinstance(value, str), "a text"),
     "tensorboard": (lambda value: isinstance(value, bool), "true or false"),
     "layout": (_is_layout, "a layout"),
+    "fingerprint": (_is_text_or_nothing, "a text"),
 }
 
 

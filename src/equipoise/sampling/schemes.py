@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError, InvalidParameter, nearest
+from equipoise.errors import EquipoiseError, nearest
 from equipoise.games import Game
 from equipoise.games.bluff import FACES, Bluff, rolls
 from equipoise.games.goofspiel import Goofspiel
@@ -91,8 +91,6 @@ class Robust:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.k == 0 and self.probe is True:
-            raise InvalidParameter("probe=yes would change nothing: with k=max no action is left out")
         if self.from_strategy and self.k != 1:
             raise EquipoiseError("drawing actions from the strategy is defined for k=1 only (DN19 Lemma 4)")
 

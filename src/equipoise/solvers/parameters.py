@@ -6,6 +6,7 @@ Nothing here needs PyTorch: names, meanings, ranges and defaults are known befor
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from equipoise.errors import InvalidParameter
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.settings import Above, Choice, Number, Text, Whole, YesNo, knob, other, part
@@ -115,12 +116,20 @@ class OutcomeSampling:
     table: Batches = part(Batches)
 
 
+def _refuse_idle_probes(scheme: Scheme) -> None:
+    if isinstance(scheme, Robust) and scheme.k == 0 and scheme.probe:
+        raise InvalidParameter("probe=yes would change nothing: with k=max no action is left out")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RobustSampling:
     """Robust sampling in mini-batches."""
 
     scheme: Scheme = part(Robust, only=("k", "probe"), k=3)
     table: Batches = part(Batches, batch=5000, updates="simultaneous")
+
+    def __post_init__(self) -> None:
+        _refuse_idle_probes(self.scheme)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +138,9 @@ class RobustSamplingPlus:
 
     scheme: Scheme = part(Robust, only=("k", "probe"), k=3)
     table: Batches = part(Batches, batch=5000, updates="simultaneous", rule="cfr_plus")
+
+    def __post_init__(self) -> None:
+        _refuse_idle_probes(self.scheme)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import pytest
 
 from equipoise import solve
 from equipoise.errors import EquipoiseError
-from equipoise.games import TERMINAL, load_game, sizes
+from equipoise.games import TERMINAL, load_game
 from equipoise.games.betting import BettingRound, BettingRules
 from equipoise.games.bluff import Bluff
 from equipoise.games.poker import Deck, PokerGame
@@ -161,12 +161,11 @@ def test_limit_holdem_is_as_large_as_is_published():
     assert num_infosets(load_game("limit_holdem(caps=3-4-4-4)"), canonical) == pytest.approx(1.38e13, rel=4e-3)
 
 
-def test_no_limit_holdem_is_counted_or_refused(monkeypatch):
+def test_no_limit_holdem_is_counted_or_refused():
     size = betting_size(load_game("nolimit_holdem").betting)
     assert size.decisions == (20, 100, 340, 900)
-    monkeypatch.setattr(sizes, "MOST_FUTURES", 1000)
     with pytest.raises(EquipoiseError, match="the betting has more than 1,000 different states"):
-        betting_size(load_game("nolimit_holdem(stack=1000,actions=full)").betting)
+        betting_size(load_game("nolimit_holdem(stack=1000,actions=full)").betting, most_states=1000)
 
 
 def test_caps_are_a_parameter_of_both_limit_games():

@@ -256,8 +256,12 @@ def test_schemes_that_are_made_by_hand_have_the_same_ranges():
     for wrong in (lambda: Outcome(epsilon=2.0), lambda: Robust(k=-1), lambda: Inclusion(p=0.0)):
         with pytest.raises(InvalidParameter, match="is not valid"):
             wrong()
+
+
+@pytest.mark.parametrize("algorithm", ["rs-mccfr", "rs-mccfr+"])
+def test_probes_that_would_never_be_made_are_refused(algorithm):
     with pytest.raises(InvalidParameter, match="no action is left out"):
-        Robust(k=0, probe=True)
+        RECIPES[algorithm].solver(Setup(game=load_game("kuhn_poker")), {"k": "max", "probe": "yes"})
 
 
 def test_what_a_variant_does_not_have_cannot_be_read():
