@@ -32,8 +32,8 @@ from equipoise.games.spots import Spot
 from equipoise.memory import readable_bytes
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
-from equipoise.policies.policy import Policy, policy_from_strategies, read_policy
-from equipoise.policies.spot_policy import SpotPolicy
+from equipoise.policies.policy import Policy, SavedArrays, policy_from_strategies, read_policy
+from equipoise.policies.spot_policy import STRATEGY, SpotPolicy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
 from equipoise.runs.drive import Interrupted, Record, Stop, drive
@@ -664,11 +664,15 @@ def load_policy(
     if not Path(path).is_dir():
         if device not in ("auto", "cpu"):
             raise NotSupported(f"{path} has no networks to put on a device: leave out --device {device}")
-        return _with_rules(read_policy(path), game, trust_game)
+        read = read_policy(path)
+        if isinstance(read, SavedArrays):
+            return _spot_policy_in(path, read, stored_game(read.header["game"], game))
+        return _with_rules(read, game, trust_game)
     directory = RunDirectory.open(path)
     device = find_recipe(directory.config["algorithm"]).place(device)
     if directory.policy_path.exists():
         policy = read_policy(directory.policy_path)
+        assert isinstance(policy, Policy)  # of a run over a list of infosets
         if not _has_gone_on(directory, policy):
             return _with_rules(policy, game, trust_game)
     config = settings_of(directory)
@@ -679,7 +683,7 @@ def load_policy(
         checkpoint, form = _last_checkpoint(directory, only=SpotCFR.average_names(game.rounds)), spot_form(game)
         _require_layout(directory, form.layout)
         origin["iterations"] = checkpoint.iteration
-        return SpotPolicy(form=form, strategy=tables_from(form, "strategy", checkpoint.state), origin=origin)
+        return SpotPolicy(form=form, strategy=tables_from(form, STRATEGY, checkpoint.state), origin=origin)
     full_width = not unlisted and "buckets" not in config["parameters"]
     if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)
@@ -687,6 +691,22 @@ def load_policy(
     with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
         solver, origin["iterations"] = _restored(directory, game, phases, device)
         return _policy_of(solver, origin, phases)
+
+
+def _spot_policy_in(path: str | Path, read: SavedArrays, game: Game) -> SpotPolicy:
+    """Return the policy of a spot that a file holds."""
+    told = read.header
+    if not isinstance(game, Spot):
+        raise NotSupported(f"{path} is a policy of {told['game']}, not of {game.address}")
+    require_same_game(told["fingerprint"], described(game), what="the policy", of=told["game"], game=game.address)
+    form = spot_form(game)
+    if told["layout"] != form.layout:
+        raise NotSupported(f"{path} has its tables in another order than this version of equipoise: solve it again")
+    try:
+        strategy = tables_from(form, STRATEGY, read.arrays)
+    except (KeyError, ValueError) as error:
+        raise DamagedFile(f"{path} is damaged: its parts do not fit together ({error})") from None
+    return SpotPolicy(form=form, strategy=strategy, origin=told["origin"])
 
 
 def _has_gone_on(directory: RunDirectory, policy: Policy) -> bool:

@@ -60,6 +60,19 @@ def test_a_spot_in_one_line_and_all_that_can_be_done_with_it(run, tmp_path):  # 
     assert 0 < len(lines) < 300
     assert last_json(run("match", "turn", "uniform", "--hands", "20", "--json")[1])["hands"] == 20
 
+    equipoise.load_policy("turn").save("turn.npz")
+    from_file = last_json(run("evaluate", "turn.npz", "--json")[1])
+    assert from_file["exploitability"] == further["exploitability"]
+    assert from_file["iterations"] == further["iterations"]
+    assert run("show", "turn.npz", "--line", "r200", "--hand", "AJo") == run(
+        "show", "turn", "--line", "r200", "--hand", "AJo"
+    )
+    assert run("export", "turn.npz", "--to", "csv", "-o", "again.csv")[0] == 0
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "turn.csv").read_bytes()
+    assert last_json(run("match", "turn.npz", "uniform", "--hands", "20", "--json")[1])["hands"] == 20
+    code, _, err = run("export", "turn.npz", "--to", "open_spiel", "-o", "turn.pkl")
+    assert code == 2 and "csv or json" in err
+
 
 @pytest.mark.parametrize(
     ("arguments", "says"),

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
 
 FORMAT = "equipoise-policy"
+SPOT_FORMAT = "equipoise-spot-policy"
 VERSION = 1
 NEVER_REACHED = "never reached in the average; uniform"
 
@@ -158,16 +159,31 @@ def _bytes(text: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def read_policy(path: str | Path) -> Policy:
+class SavedArrays(NamedTuple):
+    """What a file holds of a policy whose infosets are not listed."""
+
+    header: dict[str, Any]
+    arrays: dict[str, npt.NDArray[Any]]
+
+
+def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write the arrays of a policy to a file, all of them or nothing; as they are, so that they are read at once."""
+    with write_atomically(path) as file:
+        np.savez(file, header=_bytes(json.dumps(dict(header))), **arrays)  # type: ignore[arg-type]
+
+
+def read_policy(path: str | Path) -> Policy | SavedArrays:
     """Read a policy file, or say what is wrong with it."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())
-            if header.get("format") != FORMAT:
+            if header.get("format") not in (FORMAT, SPOT_FORMAT):
                 raise DamagedFile(f"{path} is not a policy file: it says '{header.get('format')}', not '{FORMAT}'")
             if header.get("version") != VERSION:
                 told = header.get("version")
                 raise DamagedFile(f"{path} is a policy file of version {told}; this equipoise reads version {VERSION}")
+            if header["format"] == SPOT_FORMAT:
+                return SavedArrays(header, {name: arrays[name] for name in arrays.files if name != "header"})
             lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
             keys = arrays["keys"].tobytes().decode()
             policy = Policy(

@@ -3,23 +3,26 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import InvalidNotation
+from equipoise.errors import InvalidNotation, NotSupported
 from equipoise.games.betting import BettingState, apply_action, legal_actions
 from equipoise.games.notation import read_betting, read_cards
 from equipoise.games.poker import Cards
 from equipoise.games.ranges import Range, class_name, hand_classes, read_range
 from equipoise.games.spots import ROUND_NAMES, Spot
-from equipoise.policies.policy import ActionProbabilities
+from equipoise.policies.policy import SPOT_FORMAT, VERSION, ActionProbabilities, write_arrays
+from equipoise.trees.fingerprint import described
 from equipoise.trees.spot_evaluator import SpotEvaluator, SpotStrategy
 from equipoise.trees.spot_form import Permutation, SpotForm
 from equipoise.trees.treeplex import Float
 
 Bool = npt.NDArray[np.bool_]
+STRATEGY = "strategy"  # what the arrays of an average strategy are called, in checkpoints and in files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,12 +141,19 @@ class SpotLine:
         ]
 
 
+class KeptStrategy(SpotStrategy, Protocol):
+    """A strategy on a spot that can be saved."""
+
+    def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays, named."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SpotPolicy:
     """Action probabilities of a spot, and what they are worth."""
 
     form: SpotForm
-    strategy: SpotStrategy
+    strategy: KeptStrategy
     origin: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -156,6 +166,16 @@ class SpotPolicy:
 
     def __repr__(self) -> str:
         return f"<SpotPolicy of a spot on {self.form.game.deck.text(self.form.game.board)}, {len(self):,} decisions>"
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy to a file: the average strategy's sums, and of which spot they are."""
+        header = {"format": SPOT_FORMAT, "version": VERSION, "game": self.game, "layout": self.form.layout}
+        header |= {"fingerprint": described(self.form.game), "origin": dict(self.origin)}
+        write_arrays(path, header, self.strategy.arrays(STRATEGY))
+
+    def to_open_spiel(self) -> Any:
+        """Refuse: OpenSpiel has no such game."""
+        raise NotSupported("OpenSpiel has no spots; export lines of this one as csv or json instead")
 
     @cached_property
     def _evaluator(self) -> SpotEvaluator:

@@ -269,13 +269,14 @@ def make_tables(form: SpotForm, storage: Storage) -> SpotTables:
 
 
 def tables_from(form: SpotForm, name: str, state: dict[str, npt.NDArray[Any]]) -> SpotTables:
-    """Return saved tables."""
+    """Return saved tables, if they have the size that they should have."""
     early = tuple(_aligned(state[f"{name}_{number}"]) for number in range(len(form.rounds) - 1))
-    return SpotTables(
-        form=form,
-        early=early,
-        last=Table(_aligned(state[f"{name}_last"]), state[f"{name}_scale"].astype(np.float32, copy=False)),
-    )
+    last = Table(_aligned(state[f"{name}_last"]), state[f"{name}_scale"].astype(np.float32, copy=False))
+    rows = form.rounds[-1].num_boards * sum(form.rounds[-1].entries) if last.stored.dtype == np.int16 else 0
+    sizes = [*(table.shape for table in early), last.stored.shape, last.scale.shape]
+    if sizes != [*((each.size,) for each in form.rounds), (rows,)]:
+        raise ValueError(f"tables of {sizes} numbers")
+    return SpotTables(form=form, early=early, last=last)
 
 
 def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+import equipoise
 from equipoise import spot
 from equipoise.errors import EquipoiseError
 from equipoise.games.notation import read_betting
+from equipoise.policies.policy import write_arrays
 from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.regret.rules import DiscountedCFR
 from equipoise.solvers.spot_cfr import SpotCFR
+from equipoise.trees.fingerprint import described
 from equipoise.trees.spot_evaluator import SpotEvaluator
 from equipoise.trees.spot_form import spot_form
 from tests.naive.values import counterfactual_reach, expected_value, uniform_policy
@@ -154,3 +157,36 @@ def test_boards_that_stand_for_others_are_counted():
     for hand, row in zip(spades.hands, spades.values, strict=True):
         text = spades.game.hand_text(hand)
         np.testing.assert_array_equal(row, listed[frozenset([text[:2], text[2:]])])
+
+
+@pytest.mark.parametrize("storage", ["float32", "int16"])
+def test_a_policy_is_saved_and_opened_without_a_solver(tmp_path, storage):
+    game = spot("Td9d6hQc", 200, 900, first="66+,A8s+", second="QQ-22,AJo:0.5")
+    solution = equipoise.solve(game, iterations=5, parameters={"storage": storage})
+    solution.policy.save(tmp_path / "spot.npz")
+    opened = equipoise.load_policy(tmp_path / "spot.npz")
+    assert isinstance(opened, SpotPolicy)
+    assert opened.game == game.name
+    assert opened.origin["iterations"] == 5
+    assert equipoise.exploitability(game, opened) == solution.exploitability
+    np.testing.assert_array_equal(opened.line("r200").values, solution.policy.line("r200").values)
+    with pytest.raises(EquipoiseError, match="OpenSpiel has no spots"):
+        opened.to_open_spiel()
+
+
+def test_a_damaged_or_foreign_file_is_refused(tmp_path):
+    policy = solved(spot("Td9d6hQc2s", 200, 900, first="66+", second="QQ-22"))
+    header = {"format": "equipoise-spot-policy", "version": 1, "game": policy.game, "layout": policy.form.layout}
+    header |= {"fingerprint": described(policy.form.game), "origin": {}}
+    arrays = policy.strategy.arrays("strategy")
+    write_arrays(tmp_path / "short.npz", header, {**arrays, "strategy_last": arrays["strategy_last"][:-16]})
+    with pytest.raises(EquipoiseError, match="do not fit together"):
+        equipoise.load_policy(tmp_path / "short.npz")
+    write_arrays(tmp_path / "order.npz", {**header, "layout": "other"}, arrays)
+    with pytest.raises(EquipoiseError, match="another order"):
+        equipoise.load_policy(tmp_path / "order.npz")
+    policy.save(tmp_path / "good.npz")
+    with pytest.raises(EquipoiseError, match="not of kuhn_poker"):
+        equipoise.load_policy(tmp_path / "good.npz", game="kuhn_poker")
+    with pytest.raises(EquipoiseError, match="has other rules"):
+        equipoise.load_policy(tmp_path / "good.npz", game="spot(board=Td9d6hQc2s,pot=300,stack=900)")
