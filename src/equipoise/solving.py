@@ -175,6 +175,7 @@ def solve(
     if algorithm is None:
         algorithm = default_algorithm(game)
     recipe = find_recipe(algorithm)
+    recipe.require_able(game, engine)
     unlisted = recipe.unlists(game, engine)
     usual = SPOT_DEFAULTS.get(algorithm, {}) if isinstance(game, Spot) and preset is None else {}
     given = {**usual, **(parameters or {})}
@@ -679,7 +680,7 @@ def load_policy(
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
     game = stored_game(config["game"], game, trust_game=trust_game)
     unlisted = find_recipe(config["algorithm"]).unlists(game, config["engine"])
-    if isinstance(game, Spot) and config["engine"] == "auto":
+    if isinstance(game, Spot):
         checkpoint, form = _last_checkpoint(directory, only=SpotCFR.average_names(game.rounds)), spot_form(game)
         _require_layout(directory, form.layout)
         origin["iterations"] = checkpoint.iteration

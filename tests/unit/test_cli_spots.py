@@ -15,6 +15,9 @@ SPOTS = resources.files("equipoise.bench") / "spots"
 TURN = "spot(board=Td9d6hQc,pot=200,stack=900,first=66+|A8s+|KQo,second=QQ-22|AJo:0.5|T9s,bets=1-allin)"
 
 
+ABLE = "does not solve spots; these do: cfr, cfr+, lcfr, dcfr"
+
+
 def test_a_spot_from_a_file(run):  # noqa: F811
     code, out, err = run("solve", f"spot:{SPOTS / 'river_small.txt'}", "--until-pot", "0.05", "--json")
     assert code == 0, err
@@ -85,7 +88,12 @@ def test_a_spot_in_one_line_and_all_that_can_be_done_with_it(run, tmp_path):  # 
         (["solve", "kuhn_poker", "--until-pot", "1"], "no pot"),
         (["solve", TURN, "--until-pot", "0"], "until_pot=0"),
         (["solve", TURN, "--until-pot", "1", "--until", "1"], "one of"),
-        (["solve", TURN, "--algorithm", "pcfr+"], "dcfr"),
+        *(
+            (["solve", TURN, "--algorithm", name], ABLE)
+            for name in ("pcfr+", "pcs", "xfp", "es-mccfr", "dncfr", "nfsp")
+        ),
+        (["solve", TURN, "--engine", "sequence"], "leave out --engine"),
+        (["solve", TURN, "--engine", "boards"], "leave out --engine"),
         (["solve", TURN, "--set", "updates=simultaneous"], "updates=simultaneous would change nothing"),
         (["solve", TURN, "--set", "storage=int8"], "storage=int8"),
     ],
@@ -102,7 +110,19 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(run, monkeypatch):
     monkeypatch.setattr("equipoise.memory.available_bytes", lambda: 30_000_000)
     code, _, err = run("solve", f"spot:{SPOTS / 'flop_basic.txt'}")
     assert code == 2
-    assert "GiB of memory" in err and "int16" in err
+    said = err.strip().splitlines()[-1]
+    assert "0.4 GiB of memory and 28.6 MiB is available; --set storage=int16 takes about half" in said
+    _, _, err = run("solve", f"spot:{SPOTS / 'flop_basic.txt'}", "--set", "storage=int16")
+    assert err.strip().endswith("28.6 MiB is available; give fewer bet sizes")
+
+
+def test_much_memory_is_stated_before_solving(run, monkeypatch):  # noqa: F811
+    assert "memory" not in run("solve", TURN, "--iterations", "1", "--out", "little")[2]
+    monkeypatch.setattr("equipoise.solvers.recipes.MEMORY_WORTH_SAYING", 1 << 20)
+    code, out, err = run("solve", TURN, "--iterations", "1", "--out", "much", "--json")
+    assert code == 0
+    stated = f"{last_json(out)['memory'] / (1 << 20):.1f} MiB"
+    assert f"solving takes {stated} of memory, with tables in float32; --set storage=int16 takes about half" in err
 
 
 START = """

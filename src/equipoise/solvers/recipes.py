@@ -51,7 +51,6 @@ from equipoise.solvers.presets import PAPER, PRESETS, Preset
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup
 from equipoise.solvers.spot_cfr import SpotCFR
-from equipoise.solvers.spot_cfr import needed_bytes as spot_bytes
 from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.sequence_form import SequenceForm
@@ -111,6 +110,17 @@ class Recipe:
     unlisted_evaluation: int = 10  # the first iteration that is evaluated there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
     networks: bool = False
+    solves_spots: bool = False
+
+    def require_able(self, game: Game, engine: Engine) -> None:
+        """Refuse a spot that the algorithm cannot solve, or an engine that spots have not."""
+        if not isinstance(game, Spot):
+            return
+        if not self.solves_spots:
+            able = ", ".join(name for name, recipe in RECIPES.items() if recipe.solves_spots)
+            raise NotSupported(f"{self.name} does not solve spots; these do: {able}")
+        if engine != "auto":
+            raise NotSupported(f"spots have an engine of their own: leave out --engine {engine}")
 
     def place(self, device: str) -> str:
         """Return the device that networks will be on, by its name; refuse one that there is nothing to do for."""
@@ -183,6 +193,7 @@ class Recipe:
 
     def make(self, setup: Setup, parameters: Mapping[str, object]) -> Solver:
         """Return a solver with settings that were resolved, now or when a run was made."""
+        self.require_able(setup.game, setup.engine)
         game = self.works_on(setup.game, setup.engine)
         chosen = completed(self.knobs, as_they_are_now(parameters), owner=self.name, game=game)
         return self.make_from(setup, made(self.settings, chosen))
@@ -221,7 +232,7 @@ def as_they_are_now(parameters: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _over_boards(game: Game, engine: Engine) -> str:
-    if isinstance(game, Spot) and engine == "auto":
+    if isinstance(game, Spot):
         return "spots"
     return "boards" if engine == "boards" or (engine == "auto" and has_board_form(game)) else "listed"
 
@@ -238,30 +249,39 @@ def _always_listed(game: Game, engine: Engine) -> str:
     return "listed"
 
 
-def _full_width(name: str, settings: type[FullWidth], paper: str, about: str) -> Recipe:
+def _full_width(name: str, settings: type[FullWidth], paper: str, about: str, *, solves_spots: bool = True) -> Recipe:
     def make(setup: Setup, chosen: FullWidth) -> Solver:
-        if isinstance(setup.game, Spot) and setup.engine == "auto":
+        if isinstance(setup.game, Spot):
             return _spot_cfr(setup, setup.game, chosen)
         if _over_boards(setup.game, setup.engine) == "boards":
             return _board_cfr(name, setup, chosen.rule, chosen)
         form = compile_game(setup.game, setup.engine)
         return FullWidthCFR(form, chosen.rule, updates=chosen.updates, threads=threads_that_pay(form, setup.threads))
 
-    return Recipe(name=name, about=about, paper=paper, settings=settings, make_from=make, works_on=_over_boards)
+    return Recipe(
+        name=name,
+        about=about,
+        paper=paper,
+        settings=settings,
+        make_from=make,
+        works_on=_over_boards,
+        solves_spots=solves_spots,
+    )
 
 
 # What reaches half a per cent of the pot soonest on the reference spots (a tenth sooner than with the paper's gamma).
 SPOT_DEFAULTS: dict[str, dict[str, float]] = {"dcfr": {"gamma": 4.0}}
 
+MEMORY_WORTH_SAYING = 100 << 20  # bytes
+
 
 def _spot_cfr(setup: Setup, game: Spot, chosen: FullWidth) -> Solver:
-    if chosen.rule.at(2.0).optimism != 0.0:
-        raise NotSupported("spots are solved by dcfr, cfr+, lcfr or cfr")
     storage: Storage = "float32" if chosen.storage == "auto" else chosen.storage  # type: ignore[assignment]
-    form = spot_form(game)
-    needed = spot_bytes(form, storage, setup.threads)
-    setup.report(f"{readable_bytes(needed)} of memory, tables in {storage}", 1.0)
-    return SpotCFR(form, chosen.rule, storage=storage, threads=setup.threads)
+    solver = SpotCFR(spot_form(game), chosen.rule, storage=storage, threads=setup.threads)
+    if solver.memory >= MEMORY_WORTH_SAYING:
+        fewer = "" if storage == "int16" else "; --set storage=int16 takes about half"
+        setup.on_complaint(f"solving takes {readable_bytes(solver.memory)} of memory, with tables in {storage}{fewer}")
+    return solver
 
 
 def _board_cfr(
@@ -392,7 +412,11 @@ RECIPES: dict[str, Recipe] = {
         _full_width("lcfr", Linear, LinearCFR.paper, "iteration t counts t times"),
         _full_width("dcfr", Discounted, DiscountedCFR.paper, "old regrets and averages fade (alpha, beta, gamma)"),
         _full_width(
-            "pcfr+", Predictive, PredictiveCFRPlus.paper, "CFR+ that predicts the next regret, quadratic averaging"
+            "pcfr+",
+            Predictive,
+            PredictiveCFRPlus.paper,
+            "CFR+ that predicts the next regret, quadratic averaging",
+            solves_spots=False,
         ),
         Recipe(
             name="pcs",

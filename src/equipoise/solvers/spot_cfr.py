@@ -300,9 +300,8 @@ class SpotCFR(AlwaysConcluded):
         self._pace = Pace(self.threads)
         self.iteration = 0
         self.memory = needed_bytes(form, storage, threads)
-        require(
-            self.memory, what=f"solving this spot in {storage}", instead="storage=int16 takes half, fewer bets less"
-        )
+        smaller = "" if storage == "int16" else "--set storage=int16 takes about half; or "
+        require(self.memory, what=f"solving this spot in {storage}", instead=f"{smaller}give fewer bet sizes")
         self.regret_sum, self.strategy_sum = make_tables(form, storage), make_tables(form, storage)
         self._precision = np.dtype("float64" if storage == "float64" else "float32")
         self._rounds = [round_arrays(form, number) for number in range(len(form.rounds))]
