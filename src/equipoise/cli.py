@@ -126,7 +126,7 @@ def solve(
         ),
     ] = None,
     algorithm: Annotated[
-        str | None, Parameter(help="See `equipoise algorithms`; by default cfr+, and dcfr for flop_holdem.")
+        str | None, Parameter(help="See `equipoise algorithms`; by default cfr+; dcfr for flop_holdem and spots.")
     ] = None,
     iterations: Annotated[int | None, Parameter(help="Stop after this many iterations."), WHOLE] = None,
     until: Annotated[float | None, Parameter(help="Stop at this exploitability (nash_conv / 2)."), NUMBER] = None,
