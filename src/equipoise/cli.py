@@ -481,7 +481,7 @@ def show(
         Path | None, Parameter(name=["--output", "-o"], help="Hold'em: draw the grid to this .png, .svg or .pdf file.")
     ] = None,
     runouts: Annotated[
-        bool, Parameter(negative="", help="Spots: show the play after --line on every next card, one row a card.")
+        bool, Parameter(negative="", help="Spots: show the play after --line on every next card, one row per card.")
     ] = False,
     device: Device = "auto",
     game: OwnGame = None,
