@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from equipoise.games.betting import apply_action, legal_actions
+from equipoise.games.notation import read_betting
 from equipoise.games.poker import Deck
 from equipoise.games.spots import spot
 
@@ -54,7 +56,8 @@ def by_infoset(form, tables):
 def scales(form):
     """Return how many times a textbook's counterfactual values of each infoset are those of a solver.
 
-    A textbook has chance's deals in them, the own hand included, and means; a solver has weights and sums.
+    A textbook has chance's deals in them, the own hand included, and means; a solver has weights and sums. What a
+    player is bound to, chance plays in a textbook.
     """
     found, deals = {}, 1.0
     for number, each in enumerate(form.rounds):
@@ -62,7 +65,25 @@ def scales(form):
         for board in range(each.num_boards):
             for key, player, hand, _ in _blocks(form, number, board):
                 found[key] = form.game.pairs / form.game.weights[player][hand] / deals
+                if form.game.locks:
+                    found[key] /= max(_bound_share(form.game, hand, each.cards[board], key, player), 1e-300)
     return found
+
+
+def _bound_share(game, hand, board, key, player):
+    """Return with what probability a locked player's own hand comes to an infoset, by what it is bound to."""
+    line = read_betting(game.betting, key.partition("|")[2]).text
+    state, share = game.betting.start(), 1.0
+    while state.text != line:
+        bound = game.shares_at(hand, board[: game.board_size(state.round)], state.text)
+        for place, action in enumerate(legal_actions(game.betting, state)):
+            after = apply_action(game.betting, state, action)
+            goes_on = line.startswith(after.text)
+            if goes_on and not (after.text[-1].isdigit() and line[len(after.text) :][:1].isdigit()):
+                share *= bound[place] if bound and state.player == player else 1.0
+                state = after
+                break
+    return share
 
 
 def set_infosets(form, tables, numbers):

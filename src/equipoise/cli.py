@@ -163,6 +163,14 @@ def solve(
         Parameter(help="How the game is stored: auto, the default, chooses the fastest."),
     ] = None,
     set_: Settings = None,
+    lock: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="Spots: bind hands to a strategy at a line, LINE:RANGE=STRATEGY, such as 'c:QQ+,AK=check:0.3,bet "
+            "200:0.7'; the rest is solved around it. Repeat for more.",
+        ),
+    ] = None,
     preset: Annotated[
         str | None, Parameter(help="A named set of parameters, such as dn19; see `equipoise algorithms NAME`.")
     ] = None,
@@ -196,6 +204,7 @@ def solve(
     """
     from equipoise.games import load_game
     from equipoise.games.catalogue import StoredText
+    from equipoise.games.spots import Spot, locked
     from equipoise.runs.run_file import read_run_file
     from equipoise.solving import default_algorithm
     from equipoise.solving import solve as solve_game
@@ -234,6 +243,10 @@ def solve(
     options |= {name: value for name, value in given.items() if value is not None}
     options["parameters"] = {**options.get("parameters", {}), **_settings(set_)}
     loaded = load_game(game, trusted=trust_game)
+    if lock:
+        if not isinstance(loaded, Spot):
+            raise NotSupported(f"--lock is for spots; {loaded.name} is none")
+        loaded = locked(loaded, lock)
     algorithm = options.pop("algorithm", None)
     if algorithm is None:
         algorithm = default_algorithm(loaded)
@@ -332,7 +345,7 @@ def evaluate(
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
     from equipoise.evaluation.players import rules_of
     from equipoise.runs.phases import EVALUATION, Phases
-    from equipoise.solving import load_policy, named
+    from equipoise.solving import bound, load_policy, named
     from equipoise.views.progress import show_progress
 
     started = time.perf_counter()
@@ -351,6 +364,7 @@ def evaluate(
         "game": policy.game,
         **{name: policy.origin.get(name) for name in ("algorithm", "iterations", "seed")},
         **named(rules, found),
+        **bound(rules),
         "seconds": time.perf_counter() - started,
         "threads": threads,
     }
@@ -568,6 +582,7 @@ def _show_spot(
             "board": shown.board_text(),
             "player": shown.player,
             "pot": pot_of(shown),
+            "locks": shown.locks,
         }
         listed = {"all": chosen.means(), "hands": list(line_rows([chosen]))}
         return _print_json({"game": policy.game, **policy.origin, **numbers, **listed})

@@ -124,7 +124,7 @@ class Solution:
         if math.isnan(self.exploitability):
             why = {"not_evaluated": self.solver.form.why} if isinstance(self.solver.form, UnmeasuredForm) else {}
             return {name: number for name, number in numbers.items() if name not in MEASURED} | why
-        numbers |= self.of_spot
+        numbers |= self.of_spot | bound(self.solver.form.game)
         return numbers if self.nash_conv_mbb is None else {**numbers, "nash_conv_mbb": self.nash_conv_mbb}
 
 
@@ -615,6 +615,11 @@ def _of_spot(solver: Solver, last: Record) -> Record:
         **{name: last[name] for name in ("ev_first", "exploitability_pot") if name in last},
         "memory": solver.memory,
     }
+
+
+def bound(game: Game) -> dict[str, list[str]]:
+    """Return what players of a spot are bound to, in best responses, too."""
+    return {"locks": game.lock_texts} if isinstance(game, Spot) and game.locks else {}
 
 
 def named(game: Game, found: BestResponses | SpotValues) -> Record:

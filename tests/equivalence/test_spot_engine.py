@@ -64,7 +64,7 @@ def from_random_regrets(game, variant, rule, same=lambda key: key):
         if discount is None:
             old = np.where(old > 0, old * (t**1.5 + 1) / t**1.5, old * 2)
         kept[key] = old * factors[key]
-    set_infosets(solver.form, solver.regret_sum, kept)
+    set_infosets(solver.form, solver.regret_sum, {**by_infoset(solver.form, solver.regret_sum), **kept})
     naive.t = solver.iteration = t
     return naive, solver, factors
 

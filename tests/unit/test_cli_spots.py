@@ -92,6 +92,9 @@ def test_a_spot_in_one_line_and_all_that_can_be_done_with_it(run, tmp_path):  # 
             (["solve", TURN, "--algorithm", name], ABLE)
             for name in ("pcfr+", "pcs", "xfp", "es-mccfr", "dncfr", "nfsp")
         ),
+        (["solve", TURN, "--lock", "c:QQ=c:0.5"], "add up to 0.5"),
+        (["solve", TURN, "--lock", "c:KK=c"], "has none of these hands"),
+        (["solve", "kuhn_poker", "--lock", "c:KK=c"], "--lock is for spots"),
         (["solve", TURN, "--engine", "sequence"], "leave out --engine"),
         (["solve", TURN, "--engine", "boards"], "leave out --engine"),
         (["solve", TURN, "--set", "updates=simultaneous"], "updates=simultaneous would change nothing"),
@@ -114,6 +117,31 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(run, monkeypatch):
     assert "0.4 GiB of memory and 28.6 MiB is available; --set storage=int16 takes about half" in said
     _, _, err = run("solve", f"spot:{SPOTS / 'flop_basic.txt'}", "--set", "storage=int16")
     assert err.strip().endswith("28.6 MiB is available; give fewer bet sizes")
+
+
+def test_locks_are_kept_with_the_run(run, tmp_path):  # noqa: F811
+    locks = ["--lock", "c:QQ,AJo=check:0.3,bet 200:0.7", "--lock", "r200:66-22=fold"]
+    code, out, err = run("solve", TURN, "--iterations", "20", "--out", "locked", *locks)
+    assert code == 0, err
+    assert "c:QQ|AJo=c:0.3|r200:0.7; r200:66-22=f (also bind the best responses" in out
+    further = last_json(run("resume", "locked", "--iterations", "40", "--json")[1])
+    assert further["locks"] == ["c:QQ|AJo=c:0.3|r200:0.7", "r200:66-22=f"]
+    assert last_json(run("evaluate", "locked", "--json")[1])["exploitability"] == further["exploitability"]
+    whole = equipoise.solve(further["game"], iterations=40)
+    assert whole.exploitability == further["exploitability"]
+    free = equipoise.solve(TURN, iterations=40)
+    assert free.value != whole.value
+    code, out, _ = run("show", "locked", "--line", "c", "--hand", "AJo")
+    assert "locked: c:QQ|AJo=c:0.3|r200:0.7" in out
+    assert {row["probability"] for row in _rows(run, "c", "AJo") if row["action"] == "check"} == {0.3}
+    assert last_json(run("match", "locked", "uniform", "--hands", "20", "--json")[1])["hands"] == 20
+    assert run("config", "locked")[0] == 0
+    equipoise.load_policy("locked").save("locked.npz")
+    assert last_json(run("evaluate", "locked.npz", "--json")[1])["locks"] == further["locks"]
+
+
+def _rows(run, line, hand):  # noqa: F811
+    return last_json(run("show", "locked", "--line", line, "--hand", hand, "--json")[1])["hands"]
 
 
 def test_much_memory_is_stated_before_solving(run, monkeypatch):  # noqa: F811

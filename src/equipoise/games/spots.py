@@ -12,7 +12,7 @@ from here on, is payoff + pot / 2.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from equipoise.games.betting import (
     raise_totals,
 )
 from equipoise.games.game import CHANCE, TERMINAL, Game, State
+from equipoise.games.locks import BETWEEN_LOCKS, Lock, read_locks
 from equipoise.games.notation import read_cards
 from equipoise.games.poker import HOLDEM_DECK, Cards, Deck, best_five_cards, sets_of_cards
 from equipoise.games.ranges import Range, read_range, write_range
@@ -74,6 +75,7 @@ class Spot(Game):
     raises: tuple[PotSizes, ...]
     rake: Rake = Rake()
     deck: Deck = HOLDEM_DECK
+    locks: tuple[Lock, ...] = ()  # what players are bound to: chance plays it for them
 
     @cached_property
     def name(self) -> str:
@@ -84,7 +86,22 @@ class Spot(Game):
             text += f",raises={write_sizes(self.raises)}"
         if self.rake.share > 0.0:
             text += f",rake={self.rake.share!r}" + ("" if self.rake.cap is None else f",cap={self.rake.cap!r}")
+        if self.locks:
+            text += f",locks={BETWEEN_LOCKS.join(self.lock_texts)}"
         return f"{text})"
+
+    @property
+    def lock_texts(self) -> list[str]:
+        """Return the locks as they are written."""
+        return [lock.text(self.betting) for lock in self.locks]
+
+    def shares_at(self, hand: int, board: Cards, betting: str) -> tuple[float, ...] | None:
+        """Return what a hand (a place in ``hands``) is bound to play, or None if it is free."""
+        for lock in reversed(self.locks):
+            dealt = not lock.board or lock.board == board[len(self.board) :]
+            if lock.line.text == betting and dealt and lock.hands.weights[hand] > 0.0:
+                return lock.shares
+        return None
 
     @property
     def rounds(self) -> int:
@@ -193,7 +210,15 @@ class SpotState(State):
     def player(self) -> int:
         if len(self.hands) < 2 or self._deals_board:
             return CHANCE
-        return TERMINAL if self.betting.finished else self.betting.player
+        if self.betting.finished:
+            return TERMINAL
+        return self.betting.player if self._bound() is None else CHANCE
+
+    def _bound(self) -> tuple[float, ...] | None:
+        """Return what the acting player is bound to, if anything."""
+        if not self.game.locks:
+            return None
+        return self.game.shares_at(self.hands[self.betting.player], self.board, self.betting.text)
 
     def actions(self) -> Sequence[int]:
         if len(self.hands) < 2:
@@ -201,7 +226,10 @@ class SpotState(State):
         if self._deals_board:
             dealt = {*self.board, *(card for hand in self.hands for card in self.game.hands[hand])}
             return [card for card in range(self.game.deck.size) if card not in dealt]
-        return [] if self.betting.finished else legal_actions(self.game.betting, self.betting)
+        if self.betting.finished:
+            return []
+        legal, bound = legal_actions(self.game.betting, self.betting), self._bound()
+        return legal if bound is None else [action for action, share in zip(legal, bound, strict=True) if share > 0.0]
 
     def _hand_weights(self) -> Float:
         """Return the weights of the hands that may be dealt next."""
@@ -215,6 +243,8 @@ class SpotState(State):
         if len(self.hands) < 2:
             weights = self._hand_weights()
             return [float(weight) for weight in weights[weights > 0.0] / weights.sum()]
+        if not self._deals_board and (bound := self._bound()) is not None:
+            return [share / sum(bound) for share in bound if share > 0.0]
         count = len(self.actions())
         return [1.0 / count] * count
 
@@ -305,6 +335,7 @@ def spot(
     raises: str | None = None,
     rake: float = 0.0,
     cap: float | None = None,
+    locks: str | Sequence[str] = (),
     *,
     deck: Deck = HOLDEM_DECK,
 ) -> Spot:
@@ -312,7 +343,8 @@ def spot(
 
     ``first`` and ``second`` are the players' ranges, ``stack`` is what each can still bet, ``bets`` and ``raises`` are
     sizes as in ``0.5-1-allin`` (for all rounds) or ``0.5/1/1-allin`` (flop, turn, river); raises are as bets if not
-    given. ``rake`` is the share that the house takes of a pot, at most ``cap`` chips.
+    given. ``rake`` is the share that the house takes of a pot, at most ``cap`` chips. ``locks`` bind hands to a
+    strategy at a line, as in ``c:QQ+,AK=check:0.3,bet 200:0.7`` (games/locks.py).
     """
     cards = _read_board(board, deck)
     _check_chips("pot", pot)
@@ -340,7 +372,23 @@ def spot(
     )
     _check_ranges(made)
     _check_sizes(made)
-    return made
+    return locked(made, locks) if locks else made
+
+
+def locked(game: Spot, locks: str | Sequence[str]) -> Spot:
+    """Return a spot with further locks, or say what is wrong with them."""
+    try:
+        read = read_locks(locks, game.betting, game.deck, game.board, game.betting_action_name)
+    except EquipoiseError as error:
+        raise InvalidParameter(f"spot: {error}") from None
+    for lock in read:
+        who, weights = ("first", "second")[lock.line.player], game.weights[lock.line.player]
+        held = lock.hands.without(lock.board).weights > 0.0
+        if not (weights[held] > 0.0).any():
+            raise InvalidParameter(
+                f"spot: lock '{lock.text(game.betting)}': the {who} player, who acts there, has none of these hands"
+            )
+    return replace(game, locks=(*game.locks, *read))
 
 
 def _read_board(text: str, deck: Deck) -> Cards:
@@ -388,7 +436,7 @@ def _check_sizes(made: Spot) -> None:
 
 
 _KEYS: dict[str, str] = {"oop": "first", "ip": "second", "bet": "bets", "raise": "raises"}  # as other programs say
-PARAMETERS = ("board", "pot", "stack", "first", "second", "bets", "raises", "rake", "cap")
+PARAMETERS = ("board", "pot", "stack", "first", "second", "bets", "raises", "rake", "cap", "locks")
 
 
 def _chips(text: str) -> int:
@@ -449,6 +497,9 @@ def load_spot_file(path: str) -> Spot:
             continue
         if not value.strip():
             raise InvalidParameter(f"spot:{path}, line {number}: '{text}' is not 'key value', as in 'pot 200'")
+        if name == "lock":  # one a line, as many as there are
+            given["locks"] = BETWEEN_LOCKS.join(filter(None, (given.get("locks"), value.strip())))
+            continue
         try:
             _add(given, _KEYS.get(name, name), value.strip())
         except EquipoiseError as error:

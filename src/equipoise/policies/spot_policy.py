@@ -54,6 +54,13 @@ class SpotLine:
         """Return whether hands come here at all."""
         return self.reach > 0.0
 
+    @property
+    def locks(self) -> list[str]:
+        """Return what hands are bound to here."""
+        dealt = self.board[len(self.game.board) :]
+        here = [lock for lock in self.game.locks if lock.line.text == self.betting.text and lock.board in ((), dealt)]
+        return [lock.text(self.game.betting) for lock in here]
+
     def title(self) -> str:
         """Return the public state in words."""
         who = ("first", "second")[self.player]

@@ -30,6 +30,7 @@ from equipoise.trees.spot_values import (
     Scratch,
     add_closings,
     add_plan,
+    bind,
     enter,
     leave,
     make_alike,
@@ -96,6 +97,7 @@ def _last_board(
     _open_board(at, board, player, rule, regrets, regret_starts, sums, sums_start, before, steps, scratch)
     width = at.boards.width[board, player]
     update_rows(at.betting, player, width, rule, scratch.gradient, regret_starts[player], regrets[player])
+    bind(at.betting, at.locked, board, player, width, regret_starts[player], regrets[player])
     leave(at.boards, board, player, at.betting.roots, at.deal, scratch.gradient, steps[player], out)
 
 
@@ -143,6 +145,7 @@ def _last_boards_coded(
         for p in range(2):
             row, width = board * rows + p * at.entries[0], at.boards.width[board, p]
             load_rows(regret_sum, starts[board, p], row, at.entries[p], width, held.regrets[p])
+            bind(at.betting, at.locked, board, p, width, 0, held.regrets[p])
         own, width = board * rows + player * at.entries[0], at.boards.width[board, player]
         place, entries, sums = starts[board, player], at.entries[player], held.sums[player]
         load_rows(strategy_sum, place, own, entries, width, sums)
@@ -193,6 +196,7 @@ def _go_up(
     add_closings(at.onward, player, width, scratch.closing, gradient)
     make_alike(at.boards, board, player, at.betting.rows[player], gradient)
     update_rows(at.betting, player, width, rule, gradient, start, regret_sum)
+    bind(at.betting, at.locked, board, player, width, start, regret_sum)
     leave(at.boards, board, player, at.betting.roots, at.deal, gradient, steps[player], out)
 
 
@@ -220,9 +224,22 @@ def _copy_rows(table: Table, start: int, row: int, rows: int, width: int, out: F
     load_rows(table, start, row, rows, width, out)
 
 
+@uncounted
+def _bind_boards(at: RoundArrays, first: int, end: int, out: Float) -> None:
+    """Write what locked hands play over a table of some boards."""
+    starts = at.boards.table_start
+    for board in range(first, end):
+        for player in range(2):
+            place, width = starts[board, player] - starts[first, 0], at.boards.width[board, player]
+            bind(at.betting, at.locked, board, player, width, place, out)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SpotTables:
-    """Sums by round: the last may be in 16 bits. As a strategy, actions are played in proportion to their sums."""
+    """Sums by round: the last may be in 16 bits. As a strategy, actions are played in proportion to their sums.
+
+    Locked hands play what they are bound to, also where they never come.
+    """
 
     form: SpotForm
     early: tuple[Float, ...]
@@ -247,13 +264,15 @@ class SpotTables:
         if number < len(self.early) or self.last.scale.size == 0:
             table = self.early[number] if number < len(self.early) else self.last.stored
             out[: stop - start] = table[start:stop]
-            return
-        for board in range(first, end):
-            row = board * sum(given.entries)
-            for player, entries in enumerate(given.entries):
-                place, width = int(starts[board, player]), int(given.boards.width[board, player])
-                _copy_rows(self.last, place, row, entries, width, out[place - start :])
-                row += entries
+        else:
+            for board in range(first, end):
+                row = board * sum(given.entries)
+                for player, entries in enumerate(given.entries):
+                    place, width = int(starts[board, player]), int(given.boards.width[board, player])
+                    _copy_rows(self.last, place, row, entries, width, out[place - start :])
+                    row += entries
+        if given.locked.node.size > 0:
+            _bind_boards(round_arrays(self.form, number), first, end, out)
 
 
 def make_tables(form: SpotForm, storage: Storage) -> SpotTables:
@@ -305,6 +324,11 @@ class SpotCFR(AlwaysConcluded):
         self.regret_sum, self.strategy_sum = make_tables(form, storage), make_tables(form, storage)
         self._precision = np.dtype("float64" if storage == "float64" else "float32")
         self._rounds = [round_arrays(form, number) for number in range(len(form.rounds))]
+        for number, at in enumerate(self._rounds):
+            if number < len(self.regret_sum.early):
+                _bind_boards(at, 0, at.boards.images.size, self.regret_sum.early[number])
+            elif storage != "int16":  # which is bound each time it is decoded
+                _bind_boards(at, 0, at.boards.images.size, self.regret_sum.uncoded)
         first, second = (each.astype(self._precision) for each in form.weights)
         self._weights = (first, second)
         self._steps = [(len(first), len(second))]
@@ -500,5 +524,5 @@ def needed_bytes(form: SpotForm, storage: Storage, threads: int) -> int:
         tables += 4 * last.num_boards * sum(last.entries)
         scratch += 2 * precision.itemsize * int(last.boards.width.max(axis=0) @ np.array(last.entries))
     notes = int(np.prod(_notes_shape(form))) * precision.itemsize
-    arrays = sum(array.nbytes for each in form.rounds for array in each.boards)
+    arrays = sum(array.nbytes for each in form.rounds for array in (*each.boards, *each.locked))
     return 2 * tables + threads * (scratch + evaluator_bytes(form)) + notes + arrays

@@ -13,7 +13,7 @@ from equipoise.compiled import uncounted
 from equipoise.lanes import LANES, aligned_zeros, load, store, zeros
 from equipoise.threads import on_threads
 from equipoise.trees.board_form import Betting
-from equipoise.trees.spot_form import Boards, Ends, SpotForm
+from equipoise.trees.spot_form import Boards, Ends, Locked, SpotForm
 from equipoise.trees.spot_values import (
     Scratch,
     add_closings,
@@ -46,6 +46,7 @@ class RoundArrays(NamedTuple):
     entries: Int64  # [2]
     deal: float
     cards: int  # of the deck
+    locked: Locked
 
 
 def round_arrays(form: SpotForm, number: int) -> RoundArrays:
@@ -61,6 +62,7 @@ def round_arrays(form: SpotForm, number: int) -> RoundArrays:
         entries=np.array(given.entries),
         deal=given.deal,
         cards=form.game.deck.size,
+        locked=given.locked,
     )
 
 
@@ -145,8 +147,8 @@ def _go_up(
     add_closings(at.onward, player, width, closing, response)
     make_alike(boards, board, player, rows, gradient)
     make_alike(boards, board, player, rows, response)
-    value_rows(betting, player, width, False, weights, start, gradient)
-    value_rows(betting, player, width, True, weights, start, response)
+    value_rows(betting, at.locked, board, player, width, False, weights, start, gradient)
+    value_rows(betting, at.locked, board, player, width, True, weights, start, response)
     leave(boards, board, player, betting.roots, at.deal, gradient, step, out)
     leave(boards, board, player, betting.roots, at.deal, response, step, best)
 

@@ -31,6 +31,7 @@ from equipoise.trees.board_form import Betting, Leaf, betting_trees
 from equipoise.trees.digest import digest
 from equipoise.trees.treeplex import Float, Int64, UInt64
 
+Int32 = npt.NDArray[np.int32]
 UInt16 = npt.NDArray[np.uint16]
 UInt32 = npt.NDArray[np.uint32]
 
@@ -79,6 +80,16 @@ class Boards(NamedTuple):
     group_ends: Int64  # [groups x 2] where the group's hands end
 
 
+class Locked(NamedTuple):
+    """The hands of a round that are bound to a strategy (games/locks.py), board by board, the last nodes first."""
+
+    start: Int64  # [boards x 2 + 1] where those of a board and player begin
+    node: Int32  # [locked]
+    hand: Int32  # [locked]
+    mix: Int32  # [locked] which strategy
+    shares: Float  # [strategies, actions]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Round:
     """One round of a spot."""
@@ -95,6 +106,7 @@ class Round:
     first_child: Int64  # [boards + 1] the boards of the next round that follow
     hands: tuple[tuple[Int64, ...], tuple[Int64, ...]]  # by player and board: places in the game's list of hands
     deal: float  # the chance of each board, given the one before and both hands
+    locked: Locked
 
     @property
     def num_boards(self) -> int:
@@ -178,6 +190,7 @@ def spot_form(game: Spot) -> SpotForm:
                 first_child=np.zeros(len(places) + 1, np.int64),
                 hands=kept,
                 deal=1.0 if number == 0 else 1.0 / (deck - game.board_size(number - 1) - 4),
+                locked=_locked(game, states, places, kept),
             )
         )
         if number > 0:
@@ -213,14 +226,46 @@ def _renamed_hands(game: Spot, renaming: Permutation) -> Int64:
 
 
 def _symmetries(game: Spot) -> tuple[Permutation, ...]:
-    """Return the renamings of suits that leave the spot's board and both ranges as they are; the identity first."""
+    """Return the renamings of suits that leave the spot's board, ranges and locks as they are; the identity first."""
     found = []
     for renaming in itertools.permutations(range(len(game.deck.suits))):
         if sorted(_renamed(game.board, renaming)) == sorted(game.board):
             moved = _renamed_hands(game, renaming)
-            if all((weights[moved] == weights).all() for weights in game.weights):
+            kept = [*game.weights, *(lock.hands.weights for lock in game.locks)]
+            named = [card for lock in game.locks for card in lock.board]
+            if all((weights[moved] == weights).all() for weights in kept) and _fixing([renaming], named):
                 found.append(renaming)
     return tuple(found)
+
+
+def _locked(
+    game: Spot,
+    states: Sequence[BettingState],
+    places: Sequence["_Place"],
+    hands: tuple[Sequence[Int64], Sequence[Int64]],
+) -> Locked:
+    """Return the hands of a round that are bound to a strategy."""
+    node_of = {state.text: node for node, state in enumerate(states)}
+    mine = [(node_of[lock.line.text], number) for number, lock in enumerate(game.locks) if lock.line.text in node_of]
+    starts, found = [0], []
+    for board, place in enumerate(places):
+        for player in range(2):
+            count, own = starts[-1], hands[player][board]
+            for node in sorted({node for node, _ in mine if states[node].player == player}, reverse=True):
+                mix = np.full(len(own), -1)
+                for number in (number for at, number in mine if at == node):
+                    lock = game.locks[number]
+                    if not lock.board or lock.board == place.cards[len(game.board) :]:
+                        mix[lock.hands.weights[own] > 0.0] = number
+                bound = np.flatnonzero(mix >= 0)
+                found.append(np.stack([np.full(len(bound), node), bound, mix[bound]]).astype(np.int32))
+                count += len(bound)
+            starts.append(count)
+    shares = np.zeros((len(game.locks), max((len(lock.shares) for lock in game.locks), default=0)))
+    for number, lock in enumerate(game.locks):
+        shares[number, : len(lock.shares)] = np.array(lock.shares) / sum(lock.shares)
+    node, hand, mix = np.concatenate(found, axis=1) if found else np.zeros((3, 0), np.int32)
+    return Locked(np.array(starts), node.copy(), hand.copy(), mix.copy(), shares)
 
 
 def _fixing(symmetries: Sequence[Permutation], cards: Sequence[int]) -> list[Permutation]:

@@ -38,7 +38,7 @@ from equipoise.lanes import (
     zeros,
 )
 from equipoise.trees.board_form import Betting
-from equipoise.trees.spot_form import Boards, Ends, Round
+from equipoise.trees.spot_form import Boards, Ends, Locked, Round
 from equipoise.trees.treeplex import Float, Int64
 
 
@@ -137,6 +137,16 @@ def plan_rows(betting: Betting, player: int, width: int, table: Float, start: in
                     store(plan, out + action * width + j, played)
     for j in range(0, width, LANES):  # what columns without a leaf read
         store(plan, betting.rows[player] * width + j, zeros(plan))
+
+
+@inlined
+def bind(betting: Betting, locked: Locked, board: int, player: int, width: int, start: int, table: Float) -> None:
+    """Write what locked hands play over what a table says of them."""
+    for k in range(locked.start[2 * board + player], locked.start[2 * board + player + 1]):
+        node = locked.node[k]
+        place = start + (betting.node_row[node] - betting.roots) * width + locked.hand[k]
+        for action in range(betting.node_actions[node]):
+            table[place + action * width] = locked.shares[locked.mix[k], action]
 
 
 @inlined
@@ -295,10 +305,22 @@ def update_rows(
 
 @inlined
 def value_rows(
-    betting: Betting, player: int, width: int, respond: bool, table: Float, start: int, gradient: Float
+    betting: Betting,
+    locked: Locked,
+    board: int,
+    player: int,
+    width: int,
+    respond: bool,
+    table: Float,
+    start: int,
+    gradient: Float,
 ) -> None:
-    """Pass values up to the roots: of the best action of each hand, or of strategies proportional to a table."""
+    """Pass values up to the roots: of the best action of each hand, or of strategies proportional to a table.
+
+    The best that a locked hand can do is what it is bound to.
+    """
     one = filled(gradient, 1.0)
+    bound, end = locked.start[2 * board + player], locked.start[2 * board + player + 1]
     for node in range(betting.node_player.size - 1, -1, -1):
         if betting.node_player[node] == player:
             actions, row = betting.node_actions[node], betting.node_row[node]
@@ -308,6 +330,13 @@ def value_rows(
                 betting.node_before[node] * width,
             )
             even = filled(gradient, 1.0 / actions)
+            while respond and bound < end and locked.node[bound] == node:
+                first, mixed = worth + locked.hand[bound], 0.0
+                for action in range(actions):
+                    mixed += locked.shares[locked.mix[bound], action] * gradient[first + action * width]
+                for action in range(actions):
+                    gradient[first + action * width] = mixed
+                bound += 1
             for j in range(0, width, LANES):
                 if respond:
                     value = load(gradient, worth + j)

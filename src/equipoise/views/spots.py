@@ -12,6 +12,8 @@ def print_spot_line(line: SpotLine, hands: str) -> None:
     """Print means over some hands, and each of them where they are few: strategy, value of each action, equity."""
     chosen = line.select(hands)
     print(f"{line.title()}; {hands or 'the whole range'}; pot {pot_of(line):,}")  # noqa: T201
+    for lock in line.locks:
+        print(f"locked: {lock}")  # noqa: T201
     rows = [_row(hands or "all", chosen)]
     single = [chosen.select(line.game.hand_text(hand)) for hand in chosen.hands] if hands else []
     if len(single) > 1:

@@ -37,6 +37,7 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     units["ev_first"] = f"{unit} to the first player, its share of the pot included"
     units["exploitability_pot"] = "% of the pot"
     units["memory"] = "bytes"
+    units["locks"] = "(also bind the best responses that exploitability is measured by)"
     units["seconds"] = f"s on {numbers['threads']} thread(s)" if "threads" in numbers else "s"
     spent = {name.removesuffix("_seconds"): number for name, number in numbers.items() if name.endswith("_seconds")}
     if spent:  # what took a share that can be seen
@@ -50,6 +51,8 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
                 if isinstance(number, float)
                 else f"{number:,}"
                 if isinstance(number, int) and name != "seed"
+                else "; ".join(number)
+                if isinstance(number, list)
                 else number
             )
             print(f"{name:<{width}}{shown} {units.get(name, '')}".rstrip())  # noqa: T201
