@@ -18,6 +18,7 @@ from equipoise.errors import (
     InvalidParameter,
     NotFound,
     NotSupported,
+    TooLarge,
     nearest,
     require_whole,
 )
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from equipoise.solving import Solution
 
 LONGEST_NAME = 120  # of a run directory
+MOST_ROWS = 5_000_000  # of an export of a spot
 
 app = App(
     name="equipoise",
@@ -694,6 +696,10 @@ def export(
     line: Annotated[
         str | None, Parameter(help="Spots: export this line only, such as r200c/; by default all lines of the round.")
     ] = None,
+    round_: Annotated[
+        Literal["flop", "turn", "river", "all"] | None,
+        Parameter(name="--round", help="Spots: export all lines of this round on all boards, or of all rounds."),
+    ] = None,
     device: Device = "auto",
     game: OwnGame = None,
     trust_game: TrustGame = False,
@@ -709,11 +715,15 @@ def export(
     if isinstance(policy, SpotPolicy):
         if to not in ("csv", "json"):
             raise NotSupported(f"spots are exported as csv or json, not as {to}")
+        if round_ is not None:
+            if line is not None or board is not None:
+                raise NotSupported("--round exports all lines on all boards; leave out --line and --board")
+            return _export_rounds(policy, round_, to, output, json)
         lines = [line] if line is not None else list(policy.lines_on(board or ""))
         write_rows(line_rows(policy.line(each, board or "") for each in lines), to, output)
         return _say_written(output, json, {"game": policy.game, "to": to, "lines": lines})
-    if line is not None:
-        raise NotSupported(f"--line is for spots; leave it out for {policy.game}")
+    if line is not None or round_ is not None:
+        raise NotSupported(f"--line and --round are for spots; leave them out for {policy.game}")
     if isinstance(policy, HoldemPolicy):
         if to not in ("csv", "json"):
             raise NotSupported(f"{policy.game} is too large for {to}; export part of it as csv or json")
@@ -727,6 +737,23 @@ def export(
     else:
         {"json": write_json, "csv": write_csv, "open_spiel": write_open_spiel}[to](policy, output)
     return _say_written(output, json, {"game": policy.game, "to": to})
+
+
+def _export_rounds(policy: "SpotPolicy", chosen: str, to: Literal["csv", "json"], output: Path, as_json: bool) -> None:
+    """Write all lines of a spot's rounds, if they are not too many."""
+    from equipoise.policies.export import write_rows
+    from equipoise.views.spots import line_rows
+
+    rounds = policy.round_names if chosen == "all" else (chosen,)
+    if not set(rounds) <= set(policy.round_names):
+        raise NotSupported(f"the {chosen} is not a round of this spot; it has {', '.join(policy.round_names)}")
+    rows = policy.num_rows(rounds)
+    if rows > MOST_ROWS:
+        raise TooLarge(
+            f"this would be {rows:,} rows, and at most {MOST_ROWS:,} are written; choose by --board or --line"
+        )
+    write_rows(line_rows(policy.lines(rounds)), to, output)
+    _say_written(output, as_json, {"game": policy.game, "to": to, "rounds": rounds, "rows": rows})
 
 
 @app.command

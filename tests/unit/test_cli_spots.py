@@ -119,6 +119,32 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(run, monkeypatch):
     assert err.strip().endswith("28.6 MiB is available; give fewer bet sizes")
 
 
+def test_whole_rounds_are_exported(run, tmp_path, monkeypatch):  # noqa: F811
+    narrow = "spot(board=Td9d6dQc,pot=200,stack=300,first=88|A9s,second=QJs|77,bets=1)"
+    assert run("solve", narrow, "--iterations", "20", "--out", "turn")[0] == 0
+    said = last_json(run("export", "turn", "--to", "csv", "--round", "all", "-o", "all.csv", "--json")[1])
+    rows = list(csv.DictReader((tmp_path / "all.csv").open()))
+    assert said["rounds"] == ["turn", "river"]
+    assert len(rows) == said["rows"] > 1000
+    policy = equipoise.load_policy("turn")
+    boards = {row["board"]: int(row["stands_for"]) for row in rows if row["line"].startswith("cc/")}
+    assert sum(boards.values()) == 48 > len(boards)  # hearts and spades are alike
+    some = [row for row in rows if row["line"] == "cc/c" and row["board"] == "Td9d6dQc2d"]
+    line = policy.line("cc/c", "2d")
+    assert [float(row["probability"]) for row in some] == line.probabilities.ravel().tolist()
+    np.testing.assert_array_equal([float(row["value"] or "nan") for row in some], line.values.ravel())
+    first = last_json(run("export", "turn", "--to", "json", "--round", "turn", "-o", "turn.json", "--json")[1])
+    assert first["rows"] == len((tmp_path / "turn.json").read_text().splitlines())
+
+    assert "leave out --line" in run("export", "turn", "--to", "csv", "--round", "all", "--line", "c", "-o", "x.csv")[2]
+    assert "it has turn, river" in run("export", "turn", "--to", "csv", "--round", "flop", "-o", "x.csv")[2]
+    monkeypatch.setattr("equipoise.cli.MOST_ROWS", 1000)
+    code, _, err = run("export", "turn", "--to", "csv", "--round", "all", "-o", "x.csv")
+    assert code == 2
+    assert f"{said['rows']:,} rows, and at most 1,000 are written" in err
+    assert not (tmp_path / "x.csv").exists()
+
+
 def test_locks_are_kept_with_the_run(run, tmp_path):  # noqa: F811
     locks = ["--lock", "c:QQ,AJo=check:0.3,bet 200:0.7", "--lock", "r200:66-22=fold"]
     code, out, err = run("solve", TURN, "--iterations", "20", "--out", "locked", *locks)

@@ -14,8 +14,10 @@ PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md",
 
 def commands() -> list[str]:
     """Return the commands of all blocks, those over several lines joined."""
-    blocks = [block for page in PAGES for block in re.findall(r"^```\n(.*?)^```", page.read_text(), re.DOTALL | re.M)]
-    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    fenced = [
+        pair for page in PAGES for pair in re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.DOTALL | re.M)
+    ]
+    lines = [line for language, block in fenced if not language for line in block.replace("\\\n", " ").splitlines()]
     return [line for line in lines if line.startswith("equipoise ")]
 
 

@@ -1,7 +1,7 @@
 """Policies of spots: strategy, reach, value of each action and equity, for a hand, a class or a range, at any line."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,6 +43,7 @@ class SpotLine:
     values: Float  # [hands, actions]; NaN where no hand of the opponent goes with the own one
     equity: Float  # [hands]
     opponents: Float  # [hands] the weight of the opponent's hands that go with the own one
+    stands_for: int = 1  # boards: those that only suits tell from this one are played alike
 
     @property
     def player(self) -> int:
@@ -80,12 +81,9 @@ class SpotLine:
         some = [number for number, hand in enumerate(self.hands) if chosen[place[hand]] > 0.0]
         if not some:
             raise InvalidNotation(f"no hand of {text} is in the range of this player on {self.board_text()}")
-        return SpotLine(
-            game=self.game,
-            betting=self.betting,
-            board=self.board,
+        return replace(
+            self,
             hands=[self.hands[number] for number in some],
-            actions=self.actions,
             probabilities=self.probabilities[some],
             reach=self.reach[some],
             values=self.values[some],
@@ -221,10 +219,46 @@ class SpotPolicy:
         """
         betting, cards = self._read_line(text, board)
         path, renaming = self._find(cards)
+        valued = self._evaluator.board_values(self.strategy, path, betting.player)
+        return self._line(betting, cards, path, renaming, *valued)
+
+    def lines(self, rounds: Collection[str]) -> Iterator[SpotLine]:
+        """Yield all lines of some rounds (``flop``, ``turn``, ``river``), on all boards that can be told apart."""
+        game = self.form.game
+        for number, each in enumerate(self.form.rounds):
+            if self.round_names[number] not in rounds:
+                continue
+            for dealt, count in self.runouts(number):
+                cards = (*game.board, *self._dealt(dealt))
+                path, renaming = self._find(cards)
+                valued = [self._evaluator.board_values(self.strategy, path, player) for player in range(2)]
+                for state in each.states:
+                    line = self._line(state, cards, path, renaming, *valued[state.player])
+                    yield replace(line, stands_for=count)
+
+    @property
+    def round_names(self) -> tuple[str, ...]:
+        """Return the names of the spot's rounds."""
+        return ROUND_NAMES[len(ROUND_NAMES) - self.form.game.rounds :]
+
+    def num_rows(self, rounds: Collection[str]) -> int:
+        """Return how many (line, board, hand, action) there are in some rounds, on boards that can be told apart."""
+        chosen = [each for name, each in zip(self.round_names, self.form.rounds, strict=True) if name in rounds]
+        return sum(int((each.boards.live @ np.array(each.entries)).sum()) for each in chosen)
+
+    def _line(
+        self,
+        betting: BettingState,
+        cards: Cards,
+        path: Sequence[int],
+        renaming: Permutation,
+        plans: tuple[Float, Float],
+        gradient: Float,
+    ) -> SpotLine:
+        """Return a line from both plans, and from what the acting player's rows are worth on its board."""
         game, number, player, place = self.form.game, betting.round, betting.player, path[-1]
         each = self.form.rounds[number]
         node = each.node_of[betting.text]
-        plans, gradient = self._evaluator.board_values(self.strategy, path, player)
         width, live = int(each.boards.width[place, player]), int(each.boards.live[place, player])
         rows = self._last_rows(betting)
         own = plans[player][rows[player] * width :][:live]

@@ -59,6 +59,7 @@ def line_rows(lines: Iterable[SpotLine]) -> Iterable[dict[str, Any]]:
                     "player": line.player,
                     "line": line.betting.text,
                     "board": line.board_text(),
+                    "stands_for": line.stands_for,
                     "hand": line.game.hand_text(hand),
                     "reach": float(line.reach[number]),
                     "equity": None if math.isnan(equity) else equity,
