@@ -61,7 +61,8 @@ def test_a_spot_in_one_line_and_all_that_can_be_done_with_it(run, tmp_path):  # 
     lines = [json.loads(line) for line in (tmp_path / "line.json").read_text().splitlines()]
     assert {row["line"] for row in lines} == {"cc/"}
     assert 0 < len(lines) < 300
-    assert last_json(run("match", "turn", "uniform", "--hands", "20", "--json")[1])["hands"] == 20
+    for opponent in ("uniform", "always-call", "always-raise"):
+        assert last_json(run("match", "turn", opponent, "--hands", "20", "--json")[1])["hands"] == 20
 
     equipoise.load_policy("turn").save("turn.npz")
     from_file = last_json(run("evaluate", "turn.npz", "--json")[1])

@@ -88,3 +88,11 @@ def test_the_code_in_the_readme_runs(tmp_path):
     for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL):
         done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
+
+
+def test_solving_loads_without_what_only_few_need():
+    """The first answer of a river spot should not wait for what it has no use for."""
+    slow = ("scipy.spatial", "scipy.sparse", "torch", "matplotlib")
+    code = f"import sys, equipoise.solving; print([name for name in {slow} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.strip() == "[]"

@@ -20,7 +20,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
 
 from equipoise.abstraction.cache import WORTH_KEEPING, Parts
 from equipoise.abstraction.percentiles import cuts_of
@@ -239,6 +238,8 @@ def spread_out(points: Float, weight: Float, count: int) -> Float:
 def nearest(centres: Float, points: Float) -> tuple[Float, Int64]:
     """Return how far each point is from its nearest centre, and which that is."""
     used = np.flatnonzero(np.isfinite(centres[:, 0]))
+    from scipy.spatial import cKDTree  # slow to load
+
     distance, place = cKDTree(centres[used]).query(points)
     return distance, used[place]
 

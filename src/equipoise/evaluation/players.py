@@ -15,6 +15,7 @@ import numpy as np
 from equipoise.errors import EquipoiseError, NotSupported
 from equipoise.games import Game, State
 from equipoise.games.poker import PokerGame
+from equipoise.games.spots import Spot
 from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import Policy, strategies_from_policy
@@ -209,7 +210,7 @@ class Baseline:
 
     def check(self, game: Game) -> None:
         """Refuse a game that the baseline cannot play."""
-        if self.poker_only and not isinstance(game, PokerGame):
+        if self.poker_only and not isinstance(game, PokerGame | Spot):
             raise NotSupported(f"{self.name} plays poker only, and {game.name} is not poker; use uniform")
 
 
