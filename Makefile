@@ -1,9 +1,9 @@
-# make demo | test | test-elsewhere | check | bench | setup. Each makes the environment in .venv first, if it is not there yet.
+# make demo | test | test-elsewhere | fuzz | faults | check | bench | setup. Each makes the environment in .venv first, if it is not there yet.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-elsewhere check format bench clean
+.PHONY: setup demo test test-elsewhere fuzz faults check format bench clean
 
 setup: $(VENV)/.ready
 
@@ -39,6 +39,16 @@ NUMERIC := $(addprefix tests/,convergence equivalence golden property) \
 
 test-elsewhere: setup
 	$(ELSEWHERE) $(BIN)/python -m pytest -n 2 -m 'not processes' $(NUMERIC)
+
+# Hostile input for so many seconds: make fuzz SECONDS=7200
+SECONDS ?= 60
+fuzz: setup
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+# kill -9 at random moments, full and read-only disks, two writers: make faults KILLS=100
+KILLS ?= 100
+faults: setup
+	$(BIN)/python -m tests.faults --kills $(KILLS)
 
 check: setup
 	$(BIN)/ruff format --check src tests examples

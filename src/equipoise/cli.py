@@ -20,6 +20,7 @@ from equipoise.errors import (
     NotSupported,
     TooLarge,
     nearest,
+    one_line,
     require_whole,
 )
 from equipoise.files import is_standard_output
@@ -266,13 +267,14 @@ def print_config(run: Run, /, *, json: Json = False) -> None:
     """Print a run's configuration as TOML, every setting in full; `equipoise solve --config` makes the run again."""
     from equipoise.runs.directory import RunDirectory
     from equipoise.runs.run_file import run_file
+    from equipoise.runs.settings import settings_of
     from equipoise.solvers.recipes import find_recipe
 
-    config = dict(RunDirectory.open(run).config)
+    config = settings_of(RunDirectory.open(run))
     if json:
         return _print_json(config)
     recipe = find_recipe(config["algorithm"])
-    print(run_file({**config, "parameters": recipe.as_given(config["parameters"])}), end="")
+    print(run_file({**config, "parameters": recipe.as_given(recipe.recorded(config["parameters"]))}), end="")
     return None
 
 
@@ -901,7 +903,7 @@ def _note(text: str) -> None:
 
 
 def _warn(text: str) -> None:
-    _note(f"equipoise: {text}")
+    _note(f"equipoise: {one_line(text)}")
 
 
 _OUTPUTS = ("-o", "--output", "--log", "--phh", "--page")

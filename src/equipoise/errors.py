@@ -20,7 +20,15 @@ class EquipoiseError(Exception):
     """A mistake that its user can mend. The command line prints it as one line and exits with code 2."""
 
     def __str__(self) -> str:
-        return Exception.__str__(self)  # a KeyError would put its sentence in quotes
+        return one_line(Exception.__str__(self))  # a KeyError would put its sentence in quotes
+
+
+def one_line(text: str) -> str:
+    """Return a sentence as one line: what would break it, or steer a terminal, is written out.
+
+    Sentences quote files and arguments, whose writer may not be the user.
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class UnknownGame(EquipoiseError):

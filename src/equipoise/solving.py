@@ -336,8 +336,16 @@ def _restore(solver: Solver, directory: RunDirectory, checkpoint: Checkpoint) ->
             "sampled Bluff once depended on the memory that was free): solve it again"
         )
     _require_layout(directory, solver.layout)
+    kinds = {name: (array.dtype, array.ndim) for name, array in solver.state().items()}
+    shapes = {name: array.shape for name, array in checkpoint.state.items()}
     try:
         solver.restore(checkpoint.iteration, checkpoint.state)
+        state = solver.state()
+        if {name: array.shape for name, array in state.items()} != shapes:
+            raise ValueError("its arrays have other names or shapes")
+        for name, array in state.items():
+            if (array.dtype, array.ndim) != kinds.get(name, (array.dtype, array.ndim)):
+                raise ValueError(f"{name} holds numbers of another kind")
     except (KeyError, ValueError, IndexError, TypeError, RuntimeError) as error:
         where = f"the checkpoint of {directory.path} at iteration {checkpoint.iteration:,}"
         raise DamagedFile(f"{where} does not fit its solver ({error})") from None

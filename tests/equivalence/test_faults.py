@@ -1,5 +1,6 @@
 """Full and read-only disks, damaged files, homes that cannot be written: one line, and nothing is lost."""
 
+import io
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise.errors import EquipoiseError
+from equipoise.errors import DamagedFile, EquipoiseError, NotFound
 from equipoise.runs.directory import RunDirectory
 from equipoise.runs.settings import settings_of
 
@@ -303,3 +304,103 @@ def test_a_device_for_what_has_no_networks_is_refused(run):
         assert_one_line(code, err, "leave out --device cuda")
     assert not (folder / "new").exists()
     assert call("solve", "kuhn_poker", "--iterations", 5, "--device", "cpu", cwd=folder)[0] == 0
+
+
+# ---- files whose checksums are right, and whose contents are not (found by `make fuzz`)
+
+
+def rewritten(file, **changes):
+    """Write an .npz file again with some arrays changed."""
+    with np.load(file) as old:
+        arrays = {name: old[name] for name in old.files}
+    for name, change in changes.items():
+        arrays[name] = change(arrays[name])
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    file.write_bytes(buffer.getvalue())
+
+
+def changed_header(**changes):
+    return lambda header: np.frombuffer(json.dumps({**json.loads(header.tobytes()), **changes}).encode(), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("first_action", lambda a: a.astype(float)),
+        ("first_action", lambda a: a[0]),
+        ("first_action", lambda a: a + 1),
+        ("players", lambda a: a[:, None]),
+        ("players", lambda a: a + 5),
+        ("players", lambda a: a * 1.0),
+        ("probabilities", lambda a: a[:, None]),
+        ("probabilities", lambda a: a.astype(str)),
+    ],
+)
+def test_a_policy_whose_parts_are_of_another_kind_is_damaged(run, name, change):
+    rewritten(run / "policy.npz", **{name: change})
+    with pytest.raises(DamagedFile, match="its parts do not fit together"):
+        equipoise.load_policy(run / "policy.npz")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"iteration": None}, {"iteration": "6"}, {"iteration": -1}, {"seconds": "x"}, {"seconds": None}, {"spent": [1]}],
+)
+def test_a_checkpoint_whose_header_makes_no_sense_is_passed_over(run, changes):
+    (file,) = (run / "checkpoints").glob("*.npz")
+    rewritten(file, header=changed_header(**changes))
+    with pytest.raises(NotFound, match="is damaged"):
+        equipoise.resume(run, iterations=30)
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("deep")
+    equipoise.solve("kuhn_poker", "deep-cfr", iterations=2, parameters=SMALL, out=folder / "run")
+    equipoise.solve(
+        "kuhn_poker",
+        "dncfr",
+        iterations=2,
+        parameters={"batch": 9, "steps": 2, "strategy_steps": 2},
+        out=folder / "two",
+    )
+    return folder
+
+
+def first_with(ending, arrays):
+    return next(name for name in arrays if name.endswith(ending))
+
+
+@pytest.mark.parametrize(
+    ("which", "ending", "change"),
+    [
+        ("run", "samples", lambda a: a + 1_000_000),  # rows that kernels would write to
+        ("run", "counts", lambda a: np.add(a, [1, 0])),
+        ("run", "counts", lambda a: np.flip(a) * [1, 0]),
+        ("two", "exp_avg", lambda a: a.astype(np.float64)),
+        ("two", ".step", lambda a: a.astype(np.float64)),
+        ("two", "exp_avg_sq", lambda a: a[:1]),
+        ("two", "scale", lambda a: a.astype(np.complex128)),
+        ("two", "last_seen", lambda a: a[..., None]),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_its_solver_is_refused(deep, tmp_path, which, ending, change):
+    run = Path(shutil.copytree(deep / which, tmp_path / "run"))
+    (file,) = (run / "checkpoints").glob("*.npz")
+    with np.load(file) as arrays:
+        name = first_with(ending, arrays.files)
+    rewritten(file, **{name: change})
+    before = file.read_bytes()
+    with pytest.raises(DamagedFile, match="does not fit its solver"):
+        equipoise.resume(run, iterations=4)
+    assert file.read_bytes() == before
+
+
+def test_a_configuration_that_lacks_its_limits_is_not_printed(run):
+    file = run / "config.json"
+    config = json.loads(file.read_text())
+    del config["stop"]
+    file.write_text(json.dumps(config))
+    code, _, err = call("config", "run", cwd=run.parent)
+    assert_one_line(code, err, "it has no 'stop'")

@@ -115,3 +115,11 @@ def test_foreign_files_are_refused_without_talk_of_pickles(tmp_path):
         with pytest.raises(errors.DamagedFile, match=f"{name} is not a policy file, or is damaged .*{says}") as told:
             equipoise.load_policy(tmp_path / name)
         assert "pickle" not in str(told.value)
+
+
+@pytest.mark.parametrize("odd", ["\n", "\r", "\x85", "\u2028", "\x1b[2J", "\0", "\ud800"])
+def test_an_error_is_one_line_whatever_it_quotes(odd):
+    with pytest.raises(EquipoiseError) as caught:
+        equipoise.solve(f"a{odd}b")
+    assert str(caught.value).isprintable()
+    assert ascii(odd[0])[1:-1] in str(caught.value)

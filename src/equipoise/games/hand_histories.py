@@ -168,18 +168,32 @@ def read_phhs(game: PokerGame, text: str) -> list[PlayedHand]:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidNotation(f"this is not a file of PHH hands: {error}") from None
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise InvalidNotation(f"this is not a file of PHH hands: '{name}' stands outside a hand; each begins [1]")
     return [_from_phh(game, table) for table in tables.values()]
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _from_phh(game: PokerGame, fields: dict[str, Any]) -> PlayedHand:
     number = fields.get("hand", 0)
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidNotation(f"hand = {number!r} is not the number of a hand")
+    actions, players = fields.get("actions", []), fields.get("players", ["p1", "p2"])
+    if not _are_texts(actions):
+        raise InvalidNotation(f"hand {number}: actions must be a list of texts")
+    if not _are_texts(players) or len(players) != 2:
+        raise InvalidNotation(f"hand {number}: players must be a list of two names")
     for name, value in _phh_rules(game).items():
         if fields.get(name) != value:
             raise InvalidNotation(f"hand {number}: {name} is {fields.get(name)}, but {value} in {game.name}")
     seats = _seats(game)
     hands, board, betting = ["", ""], "", game.betting.start()
     spent_before = 0
-    for action in fields.get("actions", ()):
+    for action in actions:
         match action.split("#")[0].split():
             case ["d", "dh", ("p1" | "p2") as seat, cards]:
                 hands[seats[int(seat[1]) - 1]] = cards
@@ -195,7 +209,6 @@ def _from_phh(game: PokerGame, fields: dict[str, Any]) -> PlayedHand:
             case _:
                 raise InvalidNotation(f"hand {number}: '{action}' is not an action of hold'em in PHH")
     state = read_state(game, hands=(hands[0], hands[1]), board=board, betting=betting.text)
-    players = fields.get("players", ["p1", "p2"])
     return PlayedHand(number=number, state=state, names=(players[seats.index(0)], players[seats.index(1)]))
 
 

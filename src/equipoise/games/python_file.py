@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import os
 import sys
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +45,14 @@ def checked_game(game: object) -> Game:
     for what, text in (("name", name), ("chip_unit()", unit), ("open_spiel_name()", elsewhere or "-")):
         if not isinstance(text, str) or not text.strip() or not text.isprintable():
             raise InvalidGame(f"{where}: {what} is {text!r}; it must be a line of text")
+    for bound in ("max_depth", "max_nodes"):
+        try:
+            most = getattr(game, bound)
+            right = not isinstance(most, bool) and isinstance(most, Real) and float(most) >= 1
+        except Exception as error:
+            raise _broken(where, f"{bound} raised", error) from error
+        if not right:
+            raise InvalidGame(f"{where}: {bound} is {most!r}; it must be a number of 1 or more")
     if per_chip is not None and not 0 < per_chip < float("inf"):
         raise InvalidGame(f"{where}: mbb_per_chip() is {per_chip!r}; it must be a number above 0, or None")
     return game

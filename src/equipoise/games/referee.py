@@ -10,7 +10,7 @@ from numbers import Real
 from operator import index
 from typing import NoReturn
 
-from equipoise.errors import InvalidGame
+from equipoise.errors import InvalidGame, one_line
 from equipoise.games.game import CHANCE, TERMINAL, Game, State, pick
 
 LARGEST_PAYOFF = 1e100  # sums of squares of payoffs stay finite
@@ -274,5 +274,4 @@ def _short(value: object) -> str:
 
 def _one_line(text: str) -> str:
     """Return text on one line, with what would break a terminal's line written out."""
-    line = " ".join(text.split())
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)[:300]
+    return one_line(" ".join(text.split()))[:300]

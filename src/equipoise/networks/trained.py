@@ -206,6 +206,10 @@ class TrainedNetwork:
                 if f"{name}.step" in state:
                     keys = ("step", "exp_avg", "exp_avg_sq")
                     memory = {key: torch.from_numpy(state[f"{name}.{key}"].copy()) for key in keys}
+                    if memory["step"].dtype != torch.float32 or memory["step"].ndim:
+                        raise ValueError(f"{name}.step is not a number of steps")
+                    if any((m.dtype, m.shape) != (parameter.dtype, parameter.shape) for m in list(memory.values())[1:]):
+                        raise ValueError(f"what Adam remembers does not fit {name}")
                     for key in keys[1:]:  # the number of steps stays on the CPU: Adam demands it
                         memory[key] = memory[key].to(self.device)
                     self._optimiser.state[parameter] = memory

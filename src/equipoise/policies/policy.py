@@ -184,17 +184,20 @@ def read_policy(path: str | Path) -> Policy | SavedArrays:
                 raise DamagedFile(f"{path} is a policy file of version {told}; this equipoise reads version {VERSION}")
             if header["format"] == SPOT_FORMAT:
                 return SavedArrays(header, {name: arrays[name] for name in arrays.files if name != "header"})
+            game, fingerprint, origin = header["game"], header.get("fingerprint"), header["origin"]
+            if not (isinstance(game, str) and isinstance(fingerprint, str | None) and isinstance(origin, dict)):
+                raise ValueError("its header makes no sense")
             lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
             keys = arrays["keys"].tobytes().decode()
             policy = Policy(
-                game=StoredText(header["game"]),
-                fingerprint=header.get("fingerprint"),
+                game=StoredText(game),
+                fingerprint=fingerprint,
                 keys=keys.split("\0") if len(arrays["players"]) else [],
                 players=arrays["players"].tolist(),
                 action_names=[lists[number] for number in arrays["action_list"]],
                 first_action=arrays["first_action"],
                 probabilities=arrays["probabilities"],
-                origin=header["origin"],
+                origin=origin,
                 reached=arrays["reached"].astype(np.bool_) if "reached" in arrays.files else None,
             )
     except FileNotFoundError:
@@ -204,8 +207,14 @@ def read_policy(path: str | Path) -> Policy | SavedArrays:
     except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
         raise DamagedFile(f"{path} is not a policy file, or is damaged ({damage(error)})") from None
     counts = [len(names) for names in policy.action_names]
-    parts_fit = len(policy.keys) == len(policy.players) == len(counts) == len(policy.first_action) - 1
+    numbered = all(isinstance(player, int) and 0 <= player <= 1 for player in policy.players)
+    flat = policy.first_action.ndim == policy.probabilities.ndim == 1
+    parts_fit = (
+        flat and numbered and len(policy.keys) == len(policy.players) == len(counts) == len(policy.first_action) - 1
+    )
     parts_fit &= policy.reached is None or policy.reached.shape == (len(counts),)
+    parts_fit &= policy.first_action.dtype.kind in "iu" and policy.probabilities.dtype.kind == "f"
+    parts_fit = parts_fit and policy.first_action[0] == 0
     if not parts_fit or np.diff(policy.first_action).tolist() != counts or sum(counts) != len(policy.probabilities):
         raise DamagedFile(f"{path} is damaged: its parts do not fit together")
     return policy

@@ -13,6 +13,7 @@ under another name.
 """
 
 import json
+import math
 import os
 import re
 import shutil
@@ -158,6 +159,11 @@ class RunDirectory:
                     state = {name: arrays[name] for name in header["arrays"] if only is None or name in only}
                 times = header["seconds"], header.get("core_seconds", header["seconds"])
                 spent = header.get("spent", {"solving": header["seconds"]})
+                numbers = [*times, *dict(spent).values()]
+                if not (type(header["iteration"]) is int and header["iteration"] >= 0):
+                    raise ValueError("its iteration is not a number")
+                if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
+                    raise ValueError("its times are not numbers")
                 return Checkpoint(header["iteration"], *times, state, spent), complaints
             except MemoryError:
                 raise TooLarge(f"{file} does not fit in memory") from None

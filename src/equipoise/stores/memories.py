@@ -182,6 +182,7 @@ class Memory:
         self._weighted = weighted
         self._seed = seed
         self._columns = columns
+        self._num_rows = num_rows
         size = 0 if kind == "aggregated" else capacity
         # A sample is one row of memory: its row and iteration as whole numbers, then its values.
         self._heads = np.zeros((size, FIRST_VALUE + columns + (num_rows is None)), np.int32)
@@ -254,8 +255,13 @@ class Memory:
 
     def restore(self, state: State) -> None:
         """Continue from what was kept."""
+        samples, (kept, seen) = state["samples"], state["counts"].tolist()
+        rows = samples[:, ROW] if self._num_rows is not None else samples[:0]
+        # Kernels take these for places in arrays, and do not look.
+        if not len(samples) == kept <= seen or (rows.size and not 0 <= rows.min() <= rows.max() < self._num_rows):
+            raise ValueError("its memory does not fit together")
         self._counts = state["counts"].copy()
-        self._heads[: self._counts[0]] = state["samples"]
+        self._heads[:kept] = samples
         self._weight_sum, self._value_sum = state["weight_sum"].copy(), state["value_sum"].copy()
 
 

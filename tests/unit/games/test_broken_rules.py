@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, InvalidGame
 from equipoise.evaluation.match import play_match
 from equipoise.evaluation.players import BASELINES
 from equipoise.games.efg import write_efg
@@ -254,3 +254,11 @@ def test_the_bounds_can_be_raised():
     assert tree_from_rules(Long(1, length=2000)).num_nodes == 2001
     with pytest.raises(EquipoiseError, match="2,000 actions"):
         tree_from_rules(Long(1, length=2001))
+
+
+@pytest.mark.parametrize("bound", ["max_depth", "max_nodes"])
+@pytest.mark.parametrize("value", [None, 0, -1, "9", float("nan"), True, property(lambda game: 1 / 0)])
+def test_bounds_that_are_no_numbers_are_refused(bound, value):
+    game = type("Bounded", (Coin,), {bound: value})()
+    with pytest.raises(InvalidGame, match=f"class Bounded: {bound} (is|raised) "):
+        equipoise.solve(game, iterations=1)

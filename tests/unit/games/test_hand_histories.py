@@ -1,5 +1,6 @@
 """Logs of the ACPC and PHH hand histories: written, read back here, and replayed by PokerKit to the same payoffs."""
 
+import re
 import warnings
 
 import pytest
@@ -161,3 +162,24 @@ def test_what_cannot_be_written_is_refused(queens):
         phh(leduc)
     with pytest.raises(EquipoiseError, match=r"'A\|B' cannot be a player's name"):
         PlayedHand(number=0, state=queens.state, names=("A|B", "C"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("actions = [", "actions = [1, ", "actions must be a list of texts"),
+        ("actions = [", "actions = 5 #", "actions must be a list of texts"),
+        ("players = [", "players = ['c', ", "players must be a list of two names"),
+        ("players = [", "players = [] #", "players must be a list of two names"),
+        ("players = [", "players = 'ab' #", "players must be a list of two names"),
+        ("hand = 0", "hand = 'x'", "hand = 'x' is not the number of a hand"),
+        ("[1]\n", "", "stands outside a hand"),
+        ("[1]\n", "number = 7\n[1]\n", "'number' stands outside a hand"),
+    ],
+)
+def test_phh_with_values_of_another_kind_is_refused(queens, old, new, said):
+    text = phh_table(queens)
+    changed = re.sub(r"hand = \d+", "hand = 0", re.sub(r"^\[\d+\]", "[1]", text))
+    assert old in changed
+    with pytest.raises(EquipoiseError, match=re.escape(said)):
+        read_phhs(queens.state.game, changed.replace(old, new, 1))
