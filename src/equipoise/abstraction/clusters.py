@@ -55,7 +55,7 @@ class Features(Protocol):
     """What hands are compared by in one round."""
 
     def beside(self, boards: Int64) -> Float:
-        """Return the features of the hands that are possible beside some boards, board after board."""
+        """Return the features of the hands that are possible on some boards, board after board."""
 
 
 @kernel
@@ -135,7 +135,7 @@ class OpponentStrength:
         self.hands = sets_of_cards(boards.deck_size, HOLE_CARDS)
 
     def beside(self, boards: Int64) -> Float:
-        """Return the features of the hands that are possible beside some boards, board after board."""
+        """Return the features of the hands that are possible on some boards, board after board."""
         live = comb(self.bits.size - self.boards.shape[1], HOLE_CARDS)
         features = np.empty((len(boards) * live, OPPONENT_GROUPS + 1))
         _strength_by_group(self.boards[boards], self.hands, self.bits, self.group_of, features)
@@ -207,7 +207,7 @@ class FutureStrength:
             )
 
     def beside(self, boards: Int64) -> Float:
-        """Return the features of the hands that are possible beside some boards, board after board."""
+        """Return the features of the hands that are possible on some boards, board after board."""
         own = self.cards.hand_class[boards]
         pairs = (self.cards.first_pair[boards][:, None] + own)[own != NO_CLASS]
         below = np.cumsum(self.histogram[pairs], axis=1, dtype=np.float64)

@@ -52,7 +52,7 @@ def sort_by_rank(
 
 @kernel
 def _showdowns(boards: Cards, first: int, last: int, hands: Cards, bits: npt.NDArray[np.uint64], twice: UInt16) -> None:
-    """Write 2 x hands beaten + hands tied for every hand beside some boards."""
+    """Write 2 x hands beaten + hands tied for every hand on some boards."""
     total = hands.shape[0]
     live, keys = np.empty(total, np.int64), np.empty(total, np.int64)
     below, tied = np.empty(bits.size, np.int64), np.empty(bits.size, np.int64)

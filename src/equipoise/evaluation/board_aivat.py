@@ -1,4 +1,4 @@
-"""AIVAT (see ``aivat``) in a game over boards: the same corrections, by vectors of hands beside each board.
+"""AIVAT (see ``aivat``) in a game over boards: the same corrections, by vectors of hands on each board.
 
 The notation is that of ``aivat``. Beside a board, for the observer's seat and each class of its hands:
 
@@ -9,7 +9,7 @@ The notation is that of ``aivat``. Beside a board, for the observer's seat and e
 3. the correction of (I, a) is Q(I, a) - V(I), with V(I) the mean of Q(I, .) under the assumed strategy; where the
    observer's strategy is known too, Q(I, a) gives way to its mean under that.
 
-Chance of the own cards and the board is left out of w beside a board, because it is in both parts of every quotient; it
+Chance of the own cards and the board is left out of w on a board, because it is in both parts of every quotient; it
 comes in where boards are added up to the worth of the first round's rows.
 
 Corrections are needed for infosets that were met, but the first round's depend on all boards: hands are played first,
@@ -56,7 +56,7 @@ class Dealt(NamedTuple):
 
     order: Int64  # [pairs] by board
     first: Int64  # [boards + 1] where a board's pairs begin in that order
-    own: npt.NDArray[np.int64]  # [players, pairs] classes beside the board
+    own: npt.NDArray[np.int64]  # [players, pairs] classes on the board
     start: npt.NDArray[np.int64]  # [players, pairs] starting classes
     ends: npt.NDArray[np.int32]  # [pairs, 2] nodes of the betting tree
 

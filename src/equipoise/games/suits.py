@@ -2,7 +2,7 @@
 
 1. A set of cards is numbered by its place in lexicographic order; the canonical one of an orbit is the lowest.
 2. Boards: each raw board leads to its canonical board and to a permutation of suits that takes it there.
-3. Private hands beside a canonical board: orbits under the permutations that leave the board as it is, its *classes*;
+3. Private hands on a canonical board: orbits under the permutations that leave the board as it is, its *classes*;
    a *pair* is a (hand, board) up to suits, numbered board after board.
 
 Waugh 2013 ("A fast and optimal hand isomorphism algorithm") gives the counts for all rounds of hold'em, and an indexing
@@ -117,7 +117,7 @@ def _lowest_places(sets: Cards, permutations: Cards, choose: Int64, lowest: Int3
 def _classify_hands(
     boards: Cards, hands: Cards, permutations: Cards, choose: Int64, classes: Int16, lowest: Int16, size: Cards
 ) -> int:
-    """Write the classes of hands beside each board, numbered from 0 by their lowest hands; return their total.
+    """Write the classes of hands on each board, numbered from 0 by their lowest hands; return their total.
 
     ``classes[board, hand]`` is the class; ``lowest`` and ``size`` hold, pair by pair, the lowest hand and the number
     of hands.

@@ -197,7 +197,7 @@ class SpotPolicy:
         betting, board = self._read_line(betting_text, board_text)
         hand = tuple(sorted(read_cards(game.deck, hand_text)))
         if len(hand) != 2 or set(hand) & set(board):
-            raise InvalidNotation(f"'{hand_text}' is not a hand of two cards beside the board {game.deck.text(board)}")
+            raise InvalidNotation(f"'{hand_text}' is not a hand of two cards on the board {game.deck.text(board)}")
         path, renaming = self._find(board)
         number = betting.round
         each, place = self.form.rounds[number], path[-1]

@@ -155,7 +155,7 @@ class BucketStrategy(BucketSums):
         _write_rows(self._nodes[0], self._start, entries_before(self._form.betting[0]), self._sums, 0, scratch, out)
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
-        """Write the probabilities beside the boards from ``first`` to ``last`` (exclusive), board after board."""
+        """Write the probabilities on the boards from ``first`` to ``last`` (exclusive), board after board."""
         scratch = np.empty(int(self._nodes[1][:, 2].max()))
         starts, entries = self._form.pairs.first_pair, self._form.first_entries
         for board in range(first, last):

@@ -129,7 +129,7 @@ def write_deal(layout: CardLayout, bits: UInt64, cards: Int8, traversal: int, de
 
 @uncounted
 def _pair_or_card(suits: int, cards: Int8, who: int, open_cards: int) -> int:
-    """Return how strong a single card is beside the board, as games.poker.high_card_or_pair."""
+    """Return how strong a single card is on the board, as games.poker.high_card_or_pair."""
     rank = int(cards[who] // suits)
     for place in range(2, 2 + open_cards):
         if cards[place] // suits == rank:

@@ -3,13 +3,13 @@
 One turn of a player (or of both, simultaneous):
 
 1. the strategies of the first round, by regret matching on its regrets, and both players' reach of the second round;
-2. board by board, on all threads: regret matching beside the board, both plans, the payments of all leaves
+2. board by board, on all threads: regret matching on the board, both plans, the payments of all leaves
    (trees/board_values.py), values and *regrets* upwards, *averaging*; what the roots are worth to each starting hand is
    noted for this board;
 3. the notes are added up in the order of boards, and the first round gets its regrets and its average.
 
 Strategies are not stored: they are matched where they are needed. Values are chips given the player's own hand and the
-board, so regrets beside boards are free of chance's tiny probabilities: a positive factor per infoset that regret
+board, so regrets on boards are free of chance's tiny probabilities: a positive factor per infoset that regret
 matching does not see. Public chance sampling (Johanson et al. 2012) works on some boards a turn instead of all.
 """
 
@@ -67,7 +67,7 @@ def _board_pass(
     scratch: Scratch,
     closing: Float,
 ) -> None:
-    """Do step 2 beside some boards, for the players from ``first_player`` to ``end_player`` (exclusive)."""
+    """Do step 2 on some boards, for the players from ``first_player`` to ``end_player`` (exclusive)."""
     roots, value, totals, held, gradient = betting.roots, scratch.values, scratch.totals, scratch.held, scratch.gradient
     for number in range(boards.size):
         board = boards[number]

@@ -1,4 +1,4 @@
-"""Tables of sums beside boards, a row of classes per entry, in 64, 32 or 16 bits a number.
+"""Tables of sums on boards, a row of classes per entry, in 64, 32 or 16 bits a number.
 
 In 16 bits a row has a scale of its own, and a number is kept as its signed square root: 32,767 is the row's largest,
 and a number a millionth as large is still known to one part in sixteen. It is rounded at random to one of the two
@@ -138,7 +138,7 @@ class TableStrategy:
         _write_normalised(betting, pairs, entries_before(betting), self._start_table, 0, 1, out)
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
-        """Write the probabilities beside some boards."""
+        """Write the probabilities on some boards."""
         _write_normalised(self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out)
 
     @property

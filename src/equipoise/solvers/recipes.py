@@ -290,7 +290,7 @@ def _board_cfr(
     coefficients = rule.at(2.0)
     if coefficients.optimism != 0.0:
         raise EquipoiseError(
-            f"{name} needs a strategy beside its sums, which {setup.game.name} has no memory for: {_TRY}"
+            f"{name} keeps the last strategy as well as its sums, and {setup.game.name} has no memory for both; {_TRY}"
         )
     if isinstance(chosen, PublicChance) and (coefficients.keep_positive, coefficients.keep_negative) != (1.0, 1.0):
         raise EquipoiseError(
@@ -311,7 +311,7 @@ def _board_cfr(
     )
 
 
-_TRY = "take cfr+, dcfr, lcfr, cfr or pcs"
+_TRY = "choose cfr+, dcfr, lcfr, cfr or pcs"
 
 
 def _public_chance_sampling(setup: Setup, chosen: PublicChance) -> Solver:

@@ -82,7 +82,7 @@ class BoardAverage(MixturePlay):
         self._write(0, hands, out.reshape(-1, len(hands)))
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
-        """Write the probabilities beside the boards from ``first`` to ``last`` (exclusive), board after board."""
+        """Write the probabilities on the boards from ``first`` to ``last`` (exclusive), board after board."""
         form = self._form
         entries, start = int(form.first_entries[2]), int(form.pairs.first_pair[first])
         for board in range(first, last):

@@ -41,7 +41,7 @@ class BoardStrategy(Protocol):
         """Write the probabilities of the first round."""
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
-        """Write the probabilities beside the boards from ``first`` to ``last`` (exclusive), board after board."""
+        """Write the probabilities on the boards from ``first`` to ``last`` (exclusive), board after board."""
 
 
 @uncounted
@@ -62,7 +62,7 @@ def _respond(
     closing: Float,
     played: Float,
 ) -> None:
-    """Write what player 0 wins beside some boards as it plays and, if asked, what best responses win (``closing``).
+    """Write what player 0 wins on some boards as it plays and, if asked, what best responses win (``closing``).
 
     Player 0 plays by the first of the two given strategies and player 1 by the second.
     """
@@ -175,14 +175,14 @@ def written_start(form: BoardForm, given: BoardStrategy) -> Float:
 
 
 class BoardReader:
-    """Writes strategies beside some boards for whoever works on these, on any thread."""
+    """Writes strategies on some boards for whoever works on these, on any thread."""
 
     def __init__(self, form: BoardForm) -> None:
         self._form = form
         self._one_at_a_time = threading.Lock()
 
     def __call__(self, given: BoardStrategy, first: int, last: int) -> Float:
-        """Return a strategy beside the boards from ``first`` to ``last`` (exclusive), board after board."""
+        """Return a strategy on the boards from ``first`` to ``last`` (exclusive), board after board."""
         first_pair = self._form.pairs.first_pair
         probabilities = np.empty(int((first_pair[last] - first_pair[first]) * self._form.first_entries[2]))
         with nullcontext() if given.concurrent else self._one_at_a_time:
@@ -257,7 +257,7 @@ class BoardEvaluator:
         return self._value(seatings[0], played[0]), self._value(seatings[1], played[1])
 
     def _value(self, entered: Entered, played: Float) -> float:
-        """Return what player 0 wins, from what it wins beside each board and by folds before there is one."""
+        """Return what player 0 wins, from what it wins on each board and by folds before there is one."""
         gradient = self._start_gradient(0, entered, np.empty((0, *entered.entering.shape[1:])))
         chance = np.tile(self.form.starting_hands.chance, int(self.form.betting[0].rows[0]))
         return float(played.sum()) + float((entered.plans[0] * gradient * chance).sum())

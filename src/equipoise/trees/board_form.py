@@ -76,7 +76,7 @@ class Payments(NamedTuple):
 class Showdowns(NamedTuple):
     """Hands in the order of their strength, from weakest to strongest, in groups that tie; board after board."""
 
-    hands: int  # raw hands beside a board
+    hands: int  # raw hands on a board
     hand_class: UInt16  # [boards x hands]
     hand_first: Cards  # [boards x hands] the lower card
     hand_second: Cards  # [boards x hands]
@@ -137,7 +137,7 @@ class BoardForm:
 
     @property
     def widest(self) -> int:
-        """Return the largest number of classes beside a board."""
+        """Return the largest number of classes on a board."""
         return int(np.diff(self.pairs.first_pair).max())
 
     @cached_property
@@ -334,7 +334,7 @@ _NEVER = np.iinfo(np.int32).max  # the strength of hands that share a card with 
 
 
 def _strengths(game: PokerGame, cards: SuitIsomorphism) -> Int32:
-    """Return the strength of each raw hand beside each canonical board."""
+    """Return the strength of each raw hand on each canonical board."""
     strengths = np.full(cards.hand_class.shape, _NEVER, np.int32)
     if game.strength is best_five_cards:
         _holdem_strengths(cards.boards, cards.hands, cards.hand_class, deck_bits(cards.ranks, cards.suits), strengths)

@@ -1,4 +1,4 @@
-"""Values beside one board: plans down the betting trees, payments at their leaves, values up again.
+"""Values on one board: plans down the betting trees, payments at their leaves, values up again.
 
 Payments, for all leaves of a board at once (after Johanson et al. 2011, who value a terminal in O(hands) by sorting):
 
@@ -231,7 +231,7 @@ def board_payments(
 
 @inlined
 def enter_board(betting: Betting, pairs: Pairs, first_pair: int, width: int, entering: Float, plan: Float) -> None:
-    """Write a player's reach of the roots beside a board, from its reach by starting class."""
+    """Write a player's reach of the roots on a board, from its reach by starting class."""
     for root in range(betting.roots):
         for j in range(width):
             plan[root * width + j] = entering[root, pairs.start_class[first_pair + j]]
@@ -250,7 +250,7 @@ def plan_board(
     entering: Float,
     scratch: Scratch,
 ) -> None:
-    """Take over a player's part of a strategy beside a board, which begins at ``place``, and write the plan by it."""
+    """Take over a player's part of a strategy on a board, which begins at ``place``, and write the plan by it."""
     strategy, plan = scratch.strategy[player], scratch.plan[player]
     enter_board(betting, pairs, first_pair, width, entering[player], plan)
     start, size = betting.roots * width, (betting.rows[player] - betting.roots) * width

@@ -82,7 +82,7 @@ class BettingStrategy:
         out[:] = np.repeat(self._entries(0), self._form.num_starting_classes)
 
     def write_boards(self, first: int, last: int, out: Float) -> None:
-        """Write the probabilities beside some boards."""
+        """Write the probabilities on some boards."""
         assert self._form is not None
         entries, first_pair = self._entries(1), self._form.pairs.first_pair
         for board in range(first, last):

@@ -15,7 +15,7 @@ def described(recipe: Recipe) -> dict[str, Any]:
         "algorithm": recipe.name,
         "about": recipe.about,
         "paper": recipe.paper,
-        "title": TITLES[recipe.paper],
+        "title": TITLES.get(recipe.paper, ""),
         "parameters": {knob.name: knob.default for knob in recipe.knobs},
         "meanings": {knob.name: knob.meaning for knob in recipe.knobs},
         "values": {knob.name: knob.kind.wanted for knob in recipe.knobs},
@@ -38,7 +38,7 @@ def print_algorithms(recipes: Iterable[Recipe]) -> None:
 
 def print_algorithm(recipe: Recipe) -> None:
     """Print what an algorithm does, its paper, its parameters and its presets."""
-    lines = [f"{recipe.name}: {recipe.about}", f"paper: {recipe.paper}, {TITLES[recipe.paper]}", ""]
+    lines = [f"{recipe.name}: {recipe.about}", f"paper: {_cited(recipe.paper)}", ""]
     print("\n".join(lines))  # noqa: T201
     if not recipe.knobs:
         print("It has no parameters.")  # noqa: T201
@@ -56,3 +56,8 @@ def print_algorithm(recipe: Recipe) -> None:
         print(f"\n--preset {name}: {preset.about}\n  {' '.join(recipe.shown(preset.values()))}")  # noqa: T201
     example = recipe.shown(recipe.parameters)[0]
     print(f"\nexample: equipoise solve leduc_poker --algorithm {recipe.name} --set {example}")  # noqa: T201
+
+
+def _cited(paper: str) -> str:
+    """Return a paper with its title, if it is one of the papers that equipoise knows."""
+    return f"{paper}, {TITLES[paper]}" if paper in TITLES else paper
