@@ -82,7 +82,7 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
             ("solve", "kuhn_poker", "--set", "storage=int16"),
             "storage=int16 would change nothing: it is for games solved board by board",
         ),
-        (("solve", "flop_holdem", "--algorithm", "pcfr+"), "take cfr+, dcfr, lcfr, cfr or pcs"),
+        (("solve", "flop_holdem", "--algorithm", "pcfr+"), "choose cfr+, dcfr, lcfr, cfr or pcs"),
     ):
         code, _, err = run(*arguments)
         assert code == 2 and complaint in err and err.count("\n") == 1, (arguments, err)
