@@ -343,6 +343,23 @@ def test_a_policy_whose_parts_are_of_another_kind_is_damaged(run, name, change):
         equipoise.load_policy(run / "policy.npz")
 
 
+@pytest.mark.parametrize("number", [-0.5, 1e30, np.nan, np.inf])
+def test_a_policy_with_numbers_that_are_no_probabilities_is_damaged(run, number):
+    rewritten(run / "policy.npz", probabilities=lambda a: np.append(a[:-1], number))
+    with pytest.raises(DamagedFile, match="its probabilities are not numbers from 0 to 1"):
+        equipoise.load_policy(run / "policy.npz")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"game": 5}, {"fingerprint": 5}, {"origin": []}, {"origin": {"iterations": "x"}}, {"origin": {"algorithm": 1}}],
+)
+def test_a_policy_whose_header_makes_no_sense_is_damaged(run, changes):
+    rewritten(run / "policy.npz", header=changed_header(**changes))
+    with pytest.raises(DamagedFile, match="its header makes no sense"):
+        equipoise.load_policy(run / "policy.npz")
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"iteration": None}, {"iteration": "6"}, {"iteration": -1}, {"seconds": "x"}, {"seconds": None}, {"spent": [1]}],

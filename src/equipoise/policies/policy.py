@@ -39,6 +39,7 @@ from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
 
 FORMAT = "equipoise-policy"
+ROUNDING = 1e-4  # of a probability; networks compute with 24 bits
 SPOT_FORMAT = "equipoise-spot-policy"
 VERSION = 1
 NEVER_REACHED = "never reached in the average; uniform"
@@ -148,6 +149,9 @@ class Policy:
         return to_open_spiel(self)
 
 
+_TOLD = {"algorithm": str, "iterations": int, "exploitability": float}  # of a policy's origin, to people
+
+
 def came_from(origin: Mapping[str, Any]) -> str:
     """Return what is known of a policy's origin, as the end of a sentence."""
     told = [f", by {origin['algorithm']}"] if "algorithm" in origin else []
@@ -185,7 +189,8 @@ def read_policy(path: str | Path) -> Policy | SavedArrays:
             if header["format"] == SPOT_FORMAT:
                 return SavedArrays(header, {name: arrays[name] for name in arrays.files if name != "header"})
             game, fingerprint, origin = header["game"], header.get("fingerprint"), header["origin"]
-            if not (isinstance(game, str) and isinstance(fingerprint, str | None) and isinstance(origin, dict)):
+            right = isinstance(game, str) and isinstance(fingerprint, str | None) and isinstance(origin, dict)
+            if not right or not all(isinstance(origin.get(name, kinds()), kinds) for name, kinds in _TOLD.items()):
                 raise ValueError("its header makes no sense")
             lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
             keys = arrays["keys"].tobytes().decode()
@@ -217,6 +222,8 @@ def read_policy(path: str | Path) -> Policy | SavedArrays:
     parts_fit = parts_fit and policy.first_action[0] == 0
     if not parts_fit or np.diff(policy.first_action).tolist() != counts or sum(counts) != len(policy.probabilities):
         raise DamagedFile(f"{path} is damaged: its parts do not fit together")
+    if not np.all((policy.probabilities >= 0.0) & (policy.probabilities <= 1.0 + ROUNDING)):
+        raise DamagedFile(f"{path} is damaged: its probabilities are not numbers from 0 to 1")
     return policy
 
 
