@@ -343,6 +343,12 @@ def test_a_policy_whose_parts_are_of_another_kind_is_damaged(run, name, change):
         equipoise.load_policy(run / "policy.npz")
 
 
+def test_a_policy_whose_actions_are_not_texts_is_damaged(run):
+    rewritten(run / "policy.npz", action_names=lambda a: np.frombuffer(b"[[[1], 2]]", np.uint8))
+    with pytest.raises(DamagedFile, match="its actions are not named by texts"):
+        equipoise.load_policy(run / "policy.npz")
+
+
 @pytest.mark.parametrize("number", [-0.5, 1e30, np.nan, np.inf])
 def test_a_policy_with_numbers_that_are_no_probabilities_is_damaged(run, number):
     rewritten(run / "policy.npz", probabilities=lambda a: np.append(a[:-1], number))

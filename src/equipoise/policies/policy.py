@@ -193,6 +193,8 @@ def read_policy(path: str | Path) -> Policy | SavedArrays:
             if not right or not all(isinstance(origin.get(name, kinds()), kinds) for name, kinds in _TOLD.items()):
                 raise ValueError("its header makes no sense")
             lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
+            if not all(isinstance(name, str) for names in lists for name in names):
+                raise ValueError("its actions are not named by texts")
             keys = arrays["keys"].tobytes().decode()
             policy = Policy(
                 game=StoredText(game),
