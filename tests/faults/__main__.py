@@ -140,7 +140,9 @@ class Victim:
             assert code == -signal.SIGKILL, f"exit code {code}: {(self.folder / 'stderr').read_text()[-2000:]}"
             left -= 1
             self.kills += 1
+            had_checkpoint = program == GO_ON
             program = require_readable(run)
+            assert program == GO_ON or not had_checkpoint, "a checkpoint that had been written is lost"
             self.restarts += program == RESTART
         self.ends += 1
         if different := differences(findings(run), self.expected):
