@@ -294,7 +294,7 @@ def resume(
         float | None, Parameter(help="Spots: go on to this exploitability in per cent of the pot.")
     ] = None,
     seconds: Annotated[
-        float | None, Parameter(help="Continue until this time in total, earlier sessions included."), NUMBER
+        float | None, Parameter(help="Continue until this time in total, earlier runs included."), NUMBER
     ] = None,
     core_seconds: Annotated[
         float | None, Parameter(help="Continue until this processor time in total."), NUMBER
