@@ -346,7 +346,7 @@ def _restore(solver: Solver, directory: RunDirectory, checkpoint: Checkpoint) ->
         for name, array in state.items():
             if (array.dtype, array.ndim) != kinds.get(name, (array.dtype, array.ndim)):
                 raise ValueError(f"{name} holds numbers of another kind")
-    except (KeyError, ValueError, IndexError, TypeError, RuntimeError) as error:
+    except (KeyError, ValueError, IndexError, TypeError, RuntimeError, OverflowError) as error:
         where = f"the checkpoint of {directory.path} at iteration {checkpoint.iteration:,}"
         raise DamagedFile(f"{where} does not fit its solver ({error})") from None
 

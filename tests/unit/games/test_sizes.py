@@ -178,3 +178,9 @@ def test_caps_are_a_parameter_of_both_limit_games():
     assert smaller.name == "flop_holdem(caps=3-3)"
     assert betting_size(smaller.betting).decisions == (8, 56)
     assert betting_size(load_game("limit_holdem(caps=3-3-4-4)").betting).decisions == (8, 56, 490, 4410)
+
+
+def test_a_name_with_a_nul_character_is_refused():
+    for text in ("open_spiel:kuhn_poker(\0=2)", "nl_leduc(stack=\0)"):
+        with pytest.raises(EquipoiseError, match="NUL"):
+            load_game(text)
