@@ -203,7 +203,7 @@ def load_game(text: str, *, trusted: bool = False) -> Game:
     stored = isinstance(text, StoredText)
     text = text.strip()
     if "\0" in text:
-        raise UnknownGame("the name of a game cannot have a NUL character in it")
+        raise UnknownGame(f"{text!r} has a NUL character in it, which the name of a game cannot have")
     scheme, _, rest = text.partition(":")
     if rest and scheme == "open_spiel":
         from equipoise.games.open_spiel import load_open_spiel
