@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.games.suits import HOLE_CARDS
-from equipoise.trees.betting_tree import BettingNodes
+from equipoise.trees.betting_tree import Betting, BettingNodes
 from equipoise.trees.board_evaluator import (
     BoardReader,
     BoardStrategy,
@@ -36,7 +36,7 @@ from equipoise.trees.board_evaluator import (
     start_payments,
     written_start,
 )
-from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, entries_before
+from equipoise.trees.board_form import BoardForm, Pairs, Payments, Showdowns, entries_before
 from equipoise.trees.board_places import BoardPlaces
 from equipoise.trees.board_values import (
     Scratch,

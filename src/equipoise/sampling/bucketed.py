@@ -138,11 +138,10 @@ class BucketStrategy(BucketSums):
         super().__init__(game, buckets, sums)
         self._form = form
         rows = game.tree.nodes.reshape(-1, WIDTH)
-        place_of = self.tree.node_of_text
         self._nodes: list[Int64] = []
-        for betting, states in zip(form.betting, form.states, strict=True):
-            first = [int(rows[place_of[state.text], FIRST]) for state in states]
-            columns = (betting.node_player, betting.node_row - betting.roots, betting.node_actions, np.array(first))
+        for betting, nodes in zip(form.betting, form.nodes, strict=True):
+            first = rows[nodes, FIRST]
+            columns = (betting.node_player, betting.node_row - betting.roots, betting.node_actions, first)
             self._nodes.append(np.stack(columns, axis=1).astype(np.int64))
         cards, tables = form.cards, buckets.tables
         self._start = np.array([buckets.path(cards.hands[hand].tolist(), [])[0] for hand in cards.start_hand], np.int32)

@@ -35,8 +35,9 @@ from equipoise.solvers.board_tables import (
 )
 from equipoise.solvers.setup import AlwaysConcluded
 from equipoise.threads import Pace, on_threads
+from equipoise.trees.betting_tree import Betting
 from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, enter_boards, start_payments
-from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, entries_before
+from equipoise.trees.board_form import BoardForm, Pairs, Payments, Showdowns, entries_before
 from equipoise.trees.board_values import (
     Scratch,
     board_payments,

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import inlined, uncounted
-from equipoise.trees.board_form import Betting, BoardForm, Pairs, entries_before
+from equipoise.trees.betting_tree import Betting
+from equipoise.trees.board_form import BoardForm, Pairs, entries_before
 from equipoise.trees.board_places import BoardPlaces, board_places
 from equipoise.trees.situations import Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int64

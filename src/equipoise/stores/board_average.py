@@ -94,11 +94,11 @@ class BoardAverage(MixturePlay):
 
     def _write(self, betting_round: int, cards: Int8, table: FloatTable) -> None:
         """Write the probabilities of a round for some hands; ``table[entry, hand]``."""
-        betting, states = self._form.betting[betting_round], self._form.states[betting_round]
+        betting, listed = self._form.betting[betting_round], self._form.nodes[betting_round]
         tree, first_entry = self._rows.tree, first_entries_by_node(betting)
         for player in range(2):
             own = np.flatnonzero(betting.node_player == player)
-            nodes = np.array([tree.node_of_text[states[number].text] for number in own], np.int64)
+            nodes = listed[own].astype(np.int64)
             played = self._played(player, cards, nodes)
             for place, (number, node) in enumerate(zip(own, nodes, strict=True)):
                 entry = int(first_entry[number])

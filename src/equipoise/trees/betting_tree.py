@@ -1,9 +1,12 @@
 """The public betting tree of a poker game, without cards: what can be listed of a game that is too large to list.
 
 Nodes are decisions and ends, breadth first, siblings together. Deals of board cards are no nodes of their own: a node
-says how many public deals come before it.
+says how many public deals come before it. All forms of poker games are made from this tree, and know its nodes by their
+numbers: the public tree (build_poker.py) adds the deals, and the forms over boards cut it into rounds
+(:func:`round_rows`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -12,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.games import TERMINAL
-from equipoise.games.betting import BettingState, apply_action, legal_actions
+from equipoise.games.betting import BettingRules, BettingState, apply_action, legal_actions
 from equipoise.games.poker import PokerGame
-from equipoise.trees.treeplex import Float, Int32
+from equipoise.trees.treeplex import Float, Int32, Int64
 
 Int8 = npt.NDArray[np.int8]
 
@@ -33,10 +36,9 @@ class BettingNodes(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BettingTree:
-    """All decisions and ends of a game's betting."""
+class Bets:
+    """All decisions and ends of the betting below some state."""
 
-    game: PokerGame
     nodes: BettingNodes
     parent: Int32
     states: tuple[BettingState, ...]
@@ -65,12 +67,6 @@ class BettingTree:
         """Return the nodes at which a player acts."""
         return np.flatnonzero(self.nodes.player == player).astype(np.int32)
 
-    def action_names(self, node: int) -> tuple[str, ...]:
-        """Return the names of a decision's actions."""
-        state = self.states[node]
-        actions = legal_actions(self.game.betting, state)
-        return tuple(self.game.betting_action_name(state, action) for action in actions)
-
     @cached_property
     def legal(self) -> npt.NDArray[np.bool_]:
         """Return, by node and column, whether an action is legal."""
@@ -91,10 +87,28 @@ class BettingTree:
         return {state.text: node for node, state in enumerate(self.states) if not state.finished}
 
 
-def betting_tree(game: PokerGame) -> BettingTree:
-    """Return the betting tree of a poker game."""
-    rules = game.betting
-    states = [rules.start()]
+@dataclass(frozen=True, kw_only=True)
+class BettingTree(Bets):
+    """The betting of a poker game."""
+
+    game: PokerGame
+
+    def action_names(self, node: int) -> tuple[str, ...]:
+        """Return the names of a decision's actions."""
+        state = self.states[node]
+        actions = legal_actions(self.game.betting, state)
+        return tuple(self.game.betting_action_name(state, action) for action in actions)
+
+
+def betting_tree(game: PokerGame, root: BettingState | None = None) -> BettingTree:
+    """Return the betting tree of a poker game, from its beginning or from any state."""
+    grown = bets_below(game.betting, root)
+    return BettingTree(game=game, nodes=grown.nodes, parent=grown.parent, states=grown.states)
+
+
+def bets_below(rules: BettingRules, root: BettingState | None = None) -> Bets:
+    """Return all betting by some rules, from its beginning or from any state."""
+    states = [rules.start() if root is None else root]
     parent, column = [-1], [0]
     first_child, num_children, deals = [], [], [0]
     node = 0
@@ -120,10 +134,72 @@ def betting_tree(game: PokerGame) -> BettingTree:
         showdown=np.array([state.finished and state.folded < 0 for state in states], np.int8),
         amount=np.array([_amount(state) for state in states]),
     )
-    return BettingTree(game=game, nodes=nodes, parent=np.array(parent, np.int32), states=tuple(states))
+    return Bets(nodes=nodes, parent=np.array(parent, np.int32), states=tuple(states))
 
 
 def _amount(state: BettingState) -> float:
     if not state.finished:
         return 0.0
     return state.pot_share_at_risk() * (-1.0 if state.folded == 0 else 1.0)
+
+
+class Betting(NamedTuple):
+    """The betting of one round, as arrays that kernels can take. Parents come before their children.
+
+    A player's *rows* in a round are its reach of each root (what leads into the round), then one row for each action of
+    its decision nodes.
+    """
+
+    roots: int
+    rows: Int64  # [2] per player: roots and entries
+    node_player: Int64  # [decision nodes]
+    node_row: Int64  # [decision nodes] the player's row of the first action
+    node_before: Int64  # [decision nodes] the player's row that leads here
+    node_actions: Int64  # [decision nodes]
+
+
+class Leaf(NamedTuple):
+    """The end of a round's betting: a fold, or the round's close (a showdown, or the next round's root)."""
+
+    rows: tuple[int, int]  # each player's last row
+    node: int  # of the betting tree
+    state: BettingState
+
+
+class RoundRows(NamedTuple):
+    """One round of a betting tree."""
+
+    betting: Betting
+    nodes: Int32  # [decision nodes] their numbers in the betting tree
+    states: tuple[BettingState, ...]  # of the decision nodes
+    leaves: list[Leaf]
+
+
+def round_rows(bets: Bets, roots: Sequence[int], betting_round: int) -> RoundRows:
+    """Return one round below some nodes, breadth first. A root at which the betting is over is a leaf itself."""
+    rows = [len(roots), len(roots)]
+    table: list[tuple[int, int, int, int]] = []
+    nodes: list[int] = []
+    leaves: list[Leaf] = []
+    waiting = [(node, (root, root)) for root, node in enumerate(roots)]
+    for node, last in waiting:  # grows while it is walked
+        state = bets.states[node]
+        if state.finished or state.round != betting_round:
+            leaves.append(Leaf(last, node, state))
+            continue
+        player, actions, first = state.player, int(bets.nodes.num_children[node]), int(bets.nodes.first_child[node])
+        table.append((player, rows[player], last[player], actions))
+        nodes.append(node)
+        for ordinal in range(actions):
+            row = rows[player] + ordinal
+            after = (row, last[1]) if player == 0 else (last[0], row)
+            waiting.append((first + ordinal, after))
+        rows[player] += actions
+    columns = np.array(table, np.int64).reshape(-1, 4)
+    player_of, row_of, before, count = (columns[:, k].copy() for k in range(4))
+    return RoundRows(
+        Betting(len(roots), np.array(rows), player_of, row_of, before, count),
+        np.array(nodes, np.int32),
+        tuple(bets.states[node] for node in nodes),
+        leaves,
+    )

@@ -16,7 +16,8 @@ import numpy as np
 from equipoise.compiled import kernel, uncounted
 from equipoise.threads import on_threads
 from equipoise.trees.best_response import BestResponses
-from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, StartingHands, entries_before
+from equipoise.trees.betting_tree import Betting
+from equipoise.trees.board_form import BoardForm, Pairs, Payments, Showdowns, StartingHands, entries_before
 from equipoise.trees.board_values import (
     Scratch,
     board_payments,

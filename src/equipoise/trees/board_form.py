@@ -25,34 +25,17 @@ import numpy.typing as npt
 from equipoise.compiled import kernel
 from equipoise.errors import NotSupported
 from equipoise.games import Game
-from equipoise.games.betting import BettingRules, BettingState, apply_action, legal_actions
+from equipoise.games.betting import BettingState, legal_actions
 from equipoise.games.hand_ranks import deck_bits, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.suits import HOLE_CARDS, Cards, Int16, SuitIsomorphism, suit_isomorphism
+from equipoise.trees.betting_tree import Betting, Leaf, betting_tree, round_rows
 from equipoise.trees.digest import digest
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 UInt16 = npt.NDArray[np.uint16]
 
 LANES_OF_A_VECTOR = 32  # columns are padded to a multiple, so that loops over them become whole vector instructions
-
-
-class Leaf(NamedTuple):
-    """The end of a betting tree: a fold, or the round's close (a showdown, or the next round's root)."""
-
-    rows: tuple[int, int]  # each player's last row
-    state: BettingState
-
-
-class Betting(NamedTuple):
-    """The betting trees of one round, as arrays that kernels can take. Parents come before their children."""
-
-    roots: int
-    rows: Int64  # [2] per player: roots and entries
-    node_player: Int64  # [decision nodes]
-    node_row: Int64  # [decision nodes] the player's row of the first action
-    node_before: Int64  # [decision nodes] the player's row that leads here
-    node_actions: Int64  # [decision nodes]
 
 
 class Payments(NamedTuple):
@@ -114,6 +97,7 @@ class BoardForm:
     cards: SuitIsomorphism
     betting: tuple[Betting, Betting]
     payments: tuple[Payments, Payments]  # by round
+    nodes: tuple[Int32, Int32]  # by round: the numbers of the decision nodes in the betting tree
     states: tuple[tuple[BettingState, ...], tuple[BettingState, ...]]  # by round: the decision nodes' betting
     closings: Int64  # [2, roots of the second round] each player's row of the first round that leads there
     pairs: Pairs
@@ -217,10 +201,11 @@ def board_form(game: Game) -> BoardForm:
             f"{game.name} lacks two private cards, two rounds and one deal of board cards; choose another --engine"
         )
     cards = suit_isomorphism(len(game.deck.ranks), len(game.deck.suits), game.board_cards[1])
-    first, first_states, leaves = betting_trees(game.betting, [game.betting.start()], 0)
+    tree = betting_tree(game)
+    first, first_nodes, first_states, leaves = round_rows(tree, [0], 0)
     folds = [leaf for leaf in leaves if leaf.state.folded >= 0]
     closings = [leaf for leaf in leaves if leaf.state.folded < 0]
-    second, second_states, ends = betting_trees(game.betting, [leaf.state for leaf in closings], 1)
+    second, second_nodes, second_states, ends = round_rows(tree, [leaf.node for leaf in closings], 1)
     deck = cards.deck_size
     others = comb(deck - HOLE_CARDS, HOLE_CARDS)
     others_beside_board = comb(deck - HOLE_CARDS - game.board_cards[1], HOLE_CARDS)
@@ -229,6 +214,7 @@ def board_form(game: Game) -> BoardForm:
         cards=cards,
         betting=(first, second),
         payments=(_payments(first, folds, others), _payments(second, ends, others_beside_board)),
+        nodes=(first_nodes, second_nodes),
         states=(first_states, second_states),
         closings=np.array([[leaf.rows[player] for leaf in closings] for player in range(2)]),
         pairs=_pairs(cards),
@@ -241,35 +227,6 @@ def board_form(game: Game) -> BoardForm:
         ),
         showdowns=_showdowns(cards, _strengths(game, cards)),
     )
-
-
-def betting_trees(
-    rules: BettingRules, roots: Sequence[BettingState], betting_round: int
-) -> tuple[Betting, tuple[BettingState, ...], list[Leaf]]:
-    """Return the betting trees of one round below any states, breadth first, and their leaves.
-
-    A root at which the betting is over is a leaf itself.
-    """
-    rows = [len(roots), len(roots)]
-    nodes: list[tuple[int, int, int, int]] = []
-    states: list[BettingState] = []
-    leaves: list[Leaf] = []
-    waiting = [(state, (root, root)) for root, state in enumerate(roots)]
-    for state, last in waiting:  # grows while it is walked
-        if state.finished or state.round != betting_round:
-            leaves.append(Leaf(last, state))
-            continue
-        player, actions = state.player, legal_actions(rules, state)
-        nodes.append((player, rows[player], last[player], len(actions)))
-        states.append(state)
-        for ordinal, action in enumerate(actions):
-            row = rows[player] + ordinal
-            after = (row, last[1]) if player == 0 else (last[0], row)
-            waiting.append((apply_action(rules, state, action), after))
-        rows[player] += len(actions)
-    table = np.array(nodes, np.int64).reshape(-1, 4)
-    columns = (table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), table[:, 3].copy())
-    return Betting(len(roots), np.array(rows), *columns), tuple(states), leaves
 
 
 def _payments(betting: Betting, leaves: Sequence[Leaf], opponent_hands: int) -> Payments:

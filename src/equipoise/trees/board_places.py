@@ -71,9 +71,8 @@ def board_places(form: BoardForm) -> BoardPlaces:
     """Return where the situations of a form's game stand in its tables."""
     tree = betting_tree(form.game)
     entry = np.full(tree.num_nodes, -1)
-    for betting, states in zip(form.betting, form.states, strict=True):
-        for state, first in zip(states, first_entries_by_node(betting).tolist(), strict=True):
-            node = tree.node_of_text[state.text]
+    for betting, nodes in zip(form.betting, form.nodes, strict=True):
+        for node, first in zip(nodes, first_entries_by_node(betting).tolist(), strict=True):
             children = int(tree.nodes.first_child[node]) + np.arange(int(tree.nodes.num_children[node]))
             entry[children] = first + np.arange(len(children))
     return BoardPlaces(form, tree, entry)

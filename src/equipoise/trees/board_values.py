@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import inlined
-from equipoise.trees.board_form import Betting, BoardForm, Pairs, Payments, Showdowns, StartingHands
+from equipoise.trees.betting_tree import Betting
+from equipoise.trees.board_form import BoardForm, Pairs, Payments, Showdowns, StartingHands
 from equipoise.trees.treeplex import Float, Int64
 
 

@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 
-from equipoise.games import CHANCE, TERMINAL
-from equipoise.games.betting import BettingState, apply_action, legal_actions
+from equipoise.games import CHANCE
 from equipoise.games.poker import Cards, PokerGame
+from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.public_tree import PublicTree, Stage
 from equipoise.trees.treeplex import Float
 
@@ -22,28 +22,27 @@ def poker_public_tree(game: PokerGame) -> PublicTree:
     stage: list[int] = []
     matrix: list[int] = []
     amount: list[float] = []
-    betting: list[BettingState] = [game.betting.start()]
+    tree = betting_tree(game)
+    betting = [0]  # nodes of the betting tree
     waiting_stage = [0]  # the stage of a node that is listed but not yet written: a deal lags behind its betting
     node = 0
     while node < len(betting):  # grows while it is walked: breadth first
-        state, here = betting[node], waiting_stage[node]
+        bets, here = betting[node], waiting_stage[node]
+        state = tree.states[bets]
         first_child.append(len(betting))
         stage.append(here)
         matrix.append(-1)
         amount.append(0.0)
         if state.folded < 0 and here < state.round:
             player.append(CHANCE)
-            children, later = [state], here + 1
-        elif state.finished:
-            player.append(TERMINAL)
-            children, later = [], here
-            showdown = state.folded < 0
-            matrix[-1] = 2 * here + showdown
-            amount[-1] = state.pot_share_at_risk() * (-1.0 if state.folded == 0 else 1.0)
+            children, later = [bets], here + 1
         else:
-            player.append(state.player)
-            children = [apply_action(game.betting, state, action) for action in legal_actions(game.betting, state)]
-            later = here
+            player.append(int(tree.nodes.player[bets]))
+            first = int(tree.nodes.first_child[bets])
+            children, later = list(range(first, first + int(tree.nodes.num_children[bets]))), here
+            if state.finished:
+                matrix[-1] = 2 * here + int(tree.nodes.showdown[bets])
+                amount[-1] = float(tree.nodes.amount[bets])
         num_children.append(len(children))
         betting.extend(children)
         waiting_stage.extend([later] * len(children))
@@ -54,12 +53,11 @@ def poker_public_tree(game: PokerGame) -> PublicTree:
         matrices += [np.ones_like(built.probability), _showdown(game, betting_round)]
 
     def infoset_text(node: int, label: str) -> str:
-        return f"{label}|{betting[node].text}"
+        return f"{label}|{tree.states[betting[node]].text}"
 
     @cache
     def action_names(node: int) -> tuple[str, ...]:
-        state = betting[node]
-        return tuple(game.betting_action_name(state, action) for action in legal_actions(game.betting, state))
+        return tree.action_names(betting[node])
 
     return PublicTree(
         game=game,

@@ -92,10 +92,9 @@ class BettingStrategy:
     def _entries(self, betting_round: int) -> Float:
         """Return the probabilities of a round's entries."""
         assert self._form is not None
-        betting, states = self._form.betting[betting_round], self._form.states[betting_round]
+        betting, nodes = self._form.betting[betting_round], self._form.nodes[betting_round]
         out = np.empty(int(entries_before(betting)[2]))
-        for state, entry in zip(states, first_entries_by_node(betting).tolist(), strict=True):
-            node = self._tree.node_of_text[state.text]
+        for node, entry in zip(nodes, first_entries_by_node(betting).tolist(), strict=True):
             legal = self._table[node, self._tree.legal[node]]
             out[entry : entry + len(legal)] = legal
         return out

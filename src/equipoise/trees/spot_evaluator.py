@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.compiled import uncounted
 from equipoise.lanes import LANES, aligned_zeros, load, store, zeros
 from equipoise.threads import on_threads
-from equipoise.trees.board_form import Betting
+from equipoise.trees.betting_tree import Betting
 from equipoise.trees.spot_form import Boards, Ends, Locked, SpotForm
 from equipoise.trees.spot_values import (
     Scratch,

@@ -27,7 +27,7 @@ from equipoise.games.betting import BettingState
 from equipoise.games.hand_ranks import deck_bits, hand_rank
 from equipoise.games.spots import Spot
 from equipoise.lanes import LANES
-from equipoise.trees.board_form import Betting, Leaf, betting_trees
+from equipoise.trees.betting_tree import Betting, Leaf, bets_below, round_rows
 from equipoise.trees.digest import digest
 from equipoise.trees.treeplex import Float, Int64, UInt64
 
@@ -166,10 +166,11 @@ def spot_form(game: Spot) -> SpotForm:
     weights = [game.weights[player][hands[player]] for player in range(2)]
     symmetries = _symmetries(game)
     rounds: list[Round] = []
-    roots, closings = [game.betting.start()], np.zeros((2, 1), np.int64)
+    bets = bets_below(game.betting)
+    roots, closings = [0], np.zeros((2, 1), np.int64)
     deck = game.deck.size
     for number in range(game.rounds):
-        betting, states, leaves = betting_trees(game.betting, roots, number)
+        betting, _, states, leaves = round_rows(bets, roots, number)
         last = number + 1 == game.rounds
         ended = [leaf for leaf in leaves if last or leaf.state.folded >= 0]
         going_on = [leaf for leaf in leaves if not last and leaf.state.folded < 0]
@@ -181,7 +182,7 @@ def spot_form(game: Spot) -> SpotForm:
                 betting=betting,
                 ends=_ends(game, betting, ended),
                 states=states,
-                roots=tuple(roots),
+                roots=tuple(bets.states[node] for node in roots),
                 closings=closings,
                 boards=boards,
                 cards=tuple(place.cards for place in places),
@@ -196,7 +197,7 @@ def spot_form(game: Spot) -> SpotForm:
         if number > 0:
             children = np.bincount(rounds[-1].parent, minlength=rounds[-2].num_boards)
             rounds[-2].first_child[1:] = np.cumsum(children)
-        roots = [leaf.state for leaf in going_on]
+        roots = [leaf.node for leaf in going_on]
         closings = np.array([[leaf.rows[player] for leaf in going_on] for player in range(2)], np.int64)
     return SpotForm(game=game, rounds=tuple(rounds), hands=(hands[0], hands[1]), weights=(weights[0], weights[1]))
 

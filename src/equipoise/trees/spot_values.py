@@ -37,7 +37,7 @@ from equipoise.lanes import (
     where_positive,
     zeros,
 )
-from equipoise.trees.board_form import Betting
+from equipoise.trees.betting_tree import Betting
 from equipoise.trees.spot_form import Boards, Ends, Locked, Round
 from equipoise.trees.treeplex import Float, Int64
 
