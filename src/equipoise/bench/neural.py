@@ -391,15 +391,15 @@ class _Suite(Suite):
     def lstm(self) -> Row:
         """Measure a forward and a backward pass of the published network over all infosets."""
         from equipoise.networks.infosets import infosets_of
-        from equipoise.networks.modules import Recurrent, RecurrentNetwork, inputs_of, make_network
+        from equipoise.networks.modules import Recurrent
+        from equipoise.networks.network import make_network
 
         torch = import_peer("torch")
         work = f"LSTM {LSTM_WIDTH} with attention, all infosets of {NL_LEDUC}, forward and backward"
         infosets = infosets_of(compile_game(load_game(NL_LEDUC)), "cards")
         architecture = Recurrent(cell="lstm", width=LSTM_WIDTH, attention="relu", hidden=False)
         network = make_network(infosets, architecture, torch.Generator().manual_seed(0), head=1.0)
-        assert isinstance(network, RecurrentNetwork)
-        inputs: Any = inputs_of(infosets, network, slice(None), torch.device("cpu"))
+        inputs: Any = network.inputs_of(infosets, slice(None), torch.device("cpu"))
 
         def call() -> None:
             network.backpropagate(inputs, lambda outputs, rows: outputs)  # the gradient of half their squares

@@ -16,8 +16,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from equipoise.networks.holdem import CardInputs
-from equipoise.networks.modules import Inputs, Network, Prefixes
+from equipoise.networks.network import Inputs, Network
 
 Loss = Literal["squared", "positive", "cross_entropy", "squared_probabilities"]
 
@@ -142,8 +141,8 @@ def fit(
             group["lr"] = now
         losses.clear()
         started_from = [parameter.detach().clone() for parameter in parameters] if schedule is not None else []
-        for batch in _batches(examples, fitting.batch, generator):
-            network.backpropagate(batch.inputs, partial(gradient_of, batch))  # type: ignore[arg-type]
+        for batch in _batches(network, examples, fitting.batch, generator):
+            network.backpropagate(batch.inputs, partial(gradient_of, batch))
             if fitting.clip_value > 0.0:
                 torch.nn.utils.clip_grad_value_(parameters, fitting.clip_value)
             if fitting.clip_norm > 0.0:
@@ -172,7 +171,7 @@ def _falling(fitting: Fitting, rate: float, share: float) -> float:
     return rate * math.exp(share * math.log(fitting.final_share))
 
 
-def _batches(examples: Drawn, size: int, generator: torch.Generator) -> Iterator[Examples]:
+def _batches(network: Network, examples: Drawn, size: int, generator: torch.Generator) -> Iterator[Examples]:
     if not isinstance(examples, tuple):
         yield examples()
         return
@@ -183,16 +182,8 @@ def _batches(examples: Drawn, size: int, generator: torch.Generator) -> Iterator
     order = torch.randperm(rows, generator=generator).to(examples.target.device)
     for chosen in torch.split(order, size):
         scale = rows / len(chosen)  # so that a batch's loss stands for that of all rows
-        yield Examples(part(examples.inputs, chosen), examples.target[chosen], scale * examples.weight[chosen])
-
-
-def part(inputs: Inputs, rows: Tensor) -> Inputs:
-    """Return some rows of inputs. What rows share (prefixes of a trie, holdings, betting nodes) all stays."""
-    if isinstance(inputs, Prefixes):
-        return inputs._replace(last=inputs.last[rows])
-    if isinstance(inputs, CardInputs):
-        return inputs._replace(holding=inputs.holding[rows], node=inputs.node[rows])
-    return inputs[rows]
+        inputs = network.some(examples.inputs, chosen)
+        yield Examples(inputs, examples.target[chosen], scale * examples.weight[chosen])
 
 
 class _PlateauSchedule:

@@ -13,18 +13,18 @@ Outputs and gradients are those of the plain network, up to rounding. Skip conne
 in the bets' second layer and in the trunk's second and third.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from equipoise.networks.recorded import RecordedNetwork
-from equipoise.networks.rows import Holdings
-
-ROWS_AT_ONCE = 4096  # when rows are read: what a layer makes of them then stays in the cache
+from equipoise.networks.network import Network, drawn
+from equipoise.networks.rows import Holdings, SeenRows, Which
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,13 @@ class CardsAndBets:
     """Deep CFR's hold'em network, with ``width`` numbers in each layer."""
 
     width: int = 64
+
+    def make(self, seen: SeenRows, rows: Which) -> "CardNetwork":
+        held = seen.holdings(rows)
+        return CardNetwork(len(held.deals), held.ranks, held.suits, held.bets.shape[1], seen.num_columns, self)
+
+    def header(self) -> Mapping[str, Any]:
+        return {"kind": "cards", **asdict(self)}
 
 
 class CardInputs(NamedTuple):
@@ -52,13 +59,16 @@ def card_inputs(seen: Holdings, device: torch.device) -> CardInputs:
     return CardInputs(*(torch.from_numpy(each).to(device) for each in (places, bets, seen.holding, seen.node)))
 
 
-class CardNetwork(RecordedNetwork):
-    """B19 Appendix C."""
+class CardNetwork(Network):
+    """B19 Appendix C. Layers start as :class:`ResidualNetwork` has it."""
+
+    rows_at_once = 4096  # what a layer makes of them then stays in the cache
+    row_by_row = False
 
     def __init__(
         self, deals: int, ranks: int, suits: int, positions: int, outputs: int, architecture: CardsAndBets
     ) -> None:
-        super().__init__()
+        super().__init__(architecture)
         width = architecture.width
         self.rank = nn.Parameter(torch.empty(deals, ranks, width))
         self.suit = nn.Parameter(torch.empty(deals, suits, width))
@@ -72,6 +82,23 @@ class CardNetwork(RecordedNetwork):
         self.trunk2 = nn.Linear(width, width)
         self.trunk3 = nn.Linear(width, width)
         self.head = nn.Linear(width, outputs)
+
+    def inputs_of(self, seen: SeenRows, rows: Which, device: torch.device) -> CardInputs:
+        return card_inputs(seen.holdings(rows), device)
+
+    def some(self, inputs: CardInputs, rows: Tensor) -> CardInputs:
+        return inputs._replace(holding=inputs.holding[rows], node=inputs.node[rows])
+
+    def start_afresh(self, generator: torch.Generator, inputs: Any, *, head: float) -> None:
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                if name.endswith("bias"):
+                    parameter.zero_()
+                elif name.endswith("weight"):
+                    share = head if name.startswith("head") else 1.0
+                    parameter.copy_(drawn(parameter.shape, share * math.sqrt(6.0 / parameter.shape[1]), generator))
+                else:  # embeddings: a card is the sum of three, and a set of cards the sum of its cards
+                    parameter.copy_(drawn(parameter.shape, 1.0, generator))
 
     def card_vectors(self) -> Tensor:
         """Return, deal by deal, what each card adds to the first card layer, and at the end zeros, for no card."""

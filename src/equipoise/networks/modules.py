@@ -8,19 +8,17 @@ w_y relu(summary), no bias in w_a and w_y. That is ``Recurrent(attention="relu")
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from equipoise.networks import holdem
-from equipoise.networks.holdem import CardInputs, CardNetwork, CardsAndBets, card_inputs
-from equipoise.networks.recorded import GradientOf, RecordedNetwork
+from equipoise.networks.network import GradientOf, Network, drawn
 from equipoise.networks.rows import SeenRows, Trie, Which
-from equipoise.trees.treeplex import Float
 
 Cell = Literal["lstm", "gru", "rnn"]
 Attention = Literal["none", "relu"]
@@ -39,15 +37,18 @@ class Prefixes(NamedTuple):
     last: Tensor
 
 
-Inputs = Tensor | Prefixes | CardInputs
-
-
 @dataclass(frozen=True, kw_only=True)
 class FeedForward:
     """A residual network: ``layers`` hidden layers of ``width``."""
 
     width: int = 32
     layers: int = 2
+
+    def make(self, seen: SeenRows, rows: Which) -> "ResidualNetwork":
+        return ResidualNetwork(seen.vectors(rows).shape[1], seen.num_columns, self)
+
+    def header(self) -> Mapping[str, Any]:
+        return {"kind": "mlp", **asdict(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,21 +60,27 @@ class Recurrent:
     attention: Attention = "none"
     hidden: bool = True
 
+    def make(self, seen: SeenRows, rows: Which) -> "RecurrentNetwork":
+        return RecurrentNetwork(seen.prefixes(rows).cells.shape[1], seen.num_columns, self)
 
-Architecture = FeedForward | Recurrent | CardsAndBets
+    def header(self) -> Mapping[str, Any]:
+        return {"kind": "recurrent", **asdict(self)}
 
 
-class ResidualNetwork(nn.Module):
+class ResidualNetwork(Network):
     """Hidden layers with skip connections, and a linear head: h_1 = relu(W_1 x + b_1), h_k = h_(k-1) + relu(W_k h_(k-1)
     + b_k), output W h + b. All parameters are one vector.
 
     Networks this small spend their time in calls, not in arithmetic. One tensor of parameters, and a backward pass that
     is written out instead of recorded, make a step of fitting about twice as fast as layers and autograd do. Where rows
     are many, they take their turn part by part: what layers make of a part stays in the cache until the way back.
+
+    Layers start as He et al. (2015) have it, with zero bias: with PyTorch's default start, Deep CFR's networks underfit
+    for most of their few steps.
     """
 
     def __init__(self, inputs: int, outputs: int, architecture: FeedForward) -> None:
-        super().__init__()
+        super().__init__(architecture)
         sizes = [inputs, *([architecture.width] * architecture.layers), outputs]
         self._shapes = tuple(pairwise(sizes))
         self._sizes = [size for a, b in self._shapes for size in (a * b, b)]
@@ -83,6 +90,13 @@ class ResidualNetwork(nn.Module):
         """Return each layer's part of a vector like the parameters': weights [inputs, outputs] and biases."""
         parts = torch.split(vector, self._sizes)
         return [(parts[2 * k].view(shape), parts[2 * k + 1]) for k, shape in enumerate(self._shapes)]
+
+    def start_afresh(self, generator: torch.Generator, inputs: Any, *, head: float) -> None:
+        with torch.no_grad():
+            self.flat.zero_()
+            for number, (weight, _) in enumerate(layers := self.layers(self.flat)):
+                share = head if number == len(layers) - 1 else 1.0
+                weight.copy_(drawn(weight.shape, share * math.sqrt(6.0 / weight.shape[0]), generator))
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the outputs of rows of features."""
@@ -148,11 +162,13 @@ class ResidualNetwork(nn.Module):
                 part.mul_(factor)
 
 
-class RecurrentNetwork(RecordedNetwork):
-    """A recurrent cell over the prefixes of a trie, with or without attention, and a head."""
+class RecurrentNetwork(Network):
+    """A recurrent cell over the prefixes of a trie, with or without attention, and a head; it starts as PyTorch's."""
+
+    row_by_row = False
 
     def __init__(self, inputs: int, outputs: int, architecture: Recurrent) -> None:
-        super().__init__()
+        super().__init__(architecture)
         width, gates = architecture.width, GATES[architecture.cell]
         self.cell = architecture.cell
         self.weight_ih = nn.Parameter(torch.empty(gates * width, inputs))
@@ -162,6 +178,22 @@ class RecurrentNetwork(RecordedNetwork):
         self.attention = nn.Linear(width, 1, bias=False) if architecture.attention == "relu" else None
         self.hidden = nn.Linear(width, width) if architecture.hidden else None
         self.head = nn.Linear(width, outputs, bias=False)
+
+    def inputs_of(self, seen: SeenRows, rows: Which, device: torch.device) -> Prefixes:
+        return _prefixes(seen.prefixes(rows), device)
+
+    def some(self, inputs: Prefixes, rows: Tensor) -> Prefixes:
+        return inputs._replace(last=inputs.last[rows])
+
+    def start_afresh(self, generator: torch.Generator, inputs: Prefixes, *, head: float) -> None:
+        bound = 1.0 / math.sqrt(self.weight_hh.shape[1])
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                share = head if name.startswith("head") else 1.0
+                parameter.copy_(drawn(parameter.shape, bound * share, generator))
+            # Attention that is negative everywhere is zero after relu, and has no gradient that would ever change it.
+            if self.attention is not None and not self.summary(inputs).any():
+                self.attention.weight.neg_()
 
     def forward(self, prefixes: Prefixes) -> Tensor:
         """Return the outputs of the rows whose prefixes these are."""
@@ -208,83 +240,6 @@ class RecurrentNetwork(RecordedNetwork):
         return torch.sigmoid(outward) * torch.tanh(memory), memory
 
 
-Network = ResidualNetwork | RecurrentNetwork | CardNetwork
-
-
-def make_network(
-    seen: SeenRows,
-    architecture: Architecture,
-    generator: torch.Generator,
-    *,
-    head: float,
-    rows: Which = slice(None),
-) -> Network:
-    """Return a network of some of a game's rows with fresh parameters; ``head`` scales those of the output layer.
-
-    Feed-forward layers start as He et al. (2015) have it, with zero bias: with PyTorch's default start, Deep CFR's
-    networks underfit for most of their few steps. Recurrent cells start as PyTorch's.
-    """
-    network: Network
-    inputs: Inputs | None = None
-    if isinstance(architecture, FeedForward):
-        network = ResidualNetwork(seen.vectors(rows).shape[1], seen.num_columns, architecture)
-    elif isinstance(architecture, CardsAndBets):
-        held = seen.holdings(rows)
-        sizes = len(held.deals), held.ranks, held.suits, held.bets.shape[1]
-        network = CardNetwork(*sizes, seen.num_columns, architecture)
-    else:
-        inputs = _prefixes(seen.prefixes(rows), torch.device("cpu"))
-        network = RecurrentNetwork(inputs.cells.shape[1], seen.num_columns, architecture)
-    start_afresh(network, generator, inputs, head=head)
-    return network
-
-
-def start_afresh(network: Network, generator: torch.Generator, inputs: Inputs | None, *, head: float) -> None:
-    """Draw new parameters. Attention needs to see some inputs, to start alive."""
-
-    def drawn(shape: torch.Size, bound: float) -> Tensor:
-        # Drawn where the generator is, so that a seed means the same on every device.
-        return (2.0 * torch.rand(shape, generator=generator) - 1.0) * bound
-
-    with torch.no_grad():
-        if isinstance(network, ResidualNetwork):
-            network.flat.zero_()
-            for number, (weight, _) in enumerate(layers := network.layers(network.flat)):
-                share = head if number == len(layers) - 1 else 1.0
-                weight.copy_(drawn(weight.shape, share * math.sqrt(6.0 / weight.shape[0])))
-            return
-        if isinstance(network, CardNetwork):
-            for name, parameter in network.named_parameters():
-                if name.endswith("bias"):
-                    parameter.zero_()
-                elif name.endswith("weight"):
-                    share = head if name.startswith("head") else 1.0
-                    parameter.copy_(drawn(parameter.shape, share * math.sqrt(6.0 / parameter.shape[1])))
-                else:  # embeddings: a card is the sum of three, and a set of cards the sum of its cards
-                    parameter.copy_(drawn(parameter.shape, 1.0))
-            return
-        bound = 1.0 / math.sqrt(network.weight_hh.shape[1])
-        for name, parameter in network.named_parameters():
-            parameter.copy_(drawn(parameter.shape, bound * (head if name.startswith("head") else 1.0)))
-        # Attention that is negative everywhere is zero after relu, and has no gradient that would ever change it.
-        if network.attention is not None and isinstance(inputs, Prefixes) and not network.summary(inputs).any():
-            network.attention.weight.neg_()
-
-
-def num_parameters(network: nn.Module) -> int:
-    """Return how many numbers a network has."""
-    return sum(parameter.numel() for parameter in network.parameters())
-
-
-def inputs_of(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Inputs:
-    """Return what a network takes in for some rows."""
-    if isinstance(network, ResidualNetwork):
-        return torch.from_numpy(seen.vectors(rows)).to(device)
-    if isinstance(network, CardNetwork):
-        return card_inputs(seen.holdings(rows), device)
-    return _prefixes(seen.prefixes(rows), device)
-
-
 def _prefixes(trie: Trie, device: torch.device) -> Prefixes:
     starts = trie.level_start
     parents = torch.from_numpy(trie.parent).to(device)
@@ -295,24 +250,3 @@ def _prefixes(trie: Trie, device: torch.device) -> Prefixes:
         levels=levels,
         last=torch.from_numpy(trie.last).to(device),
     )
-
-
-ROWS_AT_ONCE = 65536
-
-
-def read(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Float:
-    """Return the outputs of some rows, in parts that fit in memory, on the calling thread alone.
-
-    PyTorch's number of threads counts for the thread that sets it: in any other, MKL would use every core, and round as
-    many threads do.
-    """
-    torch.set_num_threads(1)
-    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-    at_once = holdem.ROWS_AT_ONCE if isinstance(network, CardNetwork) else ROWS_AT_ONCE
-    parts = [np.zeros((0, seen.num_columns))]
-    with torch.inference_mode():
-        for first in range(0, count, at_once):
-            last = min(first + at_once, count)
-            part = slice(rows.start + first, rows.start + last) if isinstance(rows, slice) else rows[first:last]
-            parts.append(network(inputs_of(seen, network, part, device)).cpu().double().numpy())
-    return np.concatenate(parts)

@@ -9,17 +9,7 @@ import numpy.typing as npt
 import torch
 
 from equipoise.networks.fitting import Drawn, Examples, Fitted, Fitting, fit, make_optimiser
-from equipoise.networks.modules import (
-    Architecture,
-    Inputs,
-    Network,
-    ResidualNetwork,
-    inputs_of,
-    make_network,
-    num_parameters,
-    read,
-    start_afresh,
-)
+from equipoise.networks.network import Architecture, Inputs, Network, make_network, num_parameters, read
 from equipoise.networks.rows import SeenRows
 from equipoise.trees.treeplex import Float, Int64
 
@@ -51,7 +41,7 @@ class TrainedNetwork:
         self.device = device
         self.network = make_network(infosets, architecture, self.generator(0), head=head, rows=own).to(device)
         self._optimiser = make_optimiser(self.network)
-        self._inputs = inputs_of(infosets, self.network, own, device)  # of all rows, or of examples
+        self._inputs = self.network.inputs_of(infosets, own, device)  # of all rows, or of examples
         self.fitted: Fitted | None = None
 
     @property
@@ -72,15 +62,15 @@ class TrainedNetwork:
         """Return the inputs of all own rows, or of some by their place among them."""
         if places is None:
             return self._inputs
-        if isinstance(self._inputs, torch.Tensor):
+        if self.network.row_by_row:
             return self._inputs.index_select(0, torch.from_numpy(places).to(self.device))
-        return inputs_of(self.infosets, self.network, places + self.rows.start, self.device)
+        return self.network.inputs_of(self.infosets, places + self.rows.start, self.device)
 
     def inputs_at(self, rows: Int64) -> Inputs:
         """Return the inputs of some rows, by number or code."""
         if self.infosets.num_listed is not None:
             return self.inputs(rows - self.rows.start)
-        return inputs_of(self.infosets, self.network, rows, self.device)
+        return self.network.inputs_of(self.infosets, rows, self.device)
 
     def read_at(self, rows: Int64) -> Float:
         """Return the outputs of some rows, by number or code."""
@@ -92,7 +82,7 @@ class TrainedNetwork:
 
     def restart(self, fit_number: int) -> None:
         """Forget everything learnt."""
-        start_afresh(self.network, self.generator(fit_number), self._inputs, head=self._head)
+        self.network.start_afresh(self.generator(fit_number), self._inputs, head=self._head)
         self.forget_optimiser()
 
     def forget_optimiser(self) -> None:
@@ -121,11 +111,6 @@ class TrainedNetwork:
             on_share=on_share,
         )
         return self.fitted
-
-    def wake(self, inputs: Inputs) -> None:
-        """Let no row of a feed-forward network be lost to it (see :meth:`ResidualNetwork.wake`)."""
-        if isinstance(self.network, ResidualNetwork) and isinstance(inputs, torch.Tensor):
-            self.network.wake(inputs)
 
     def fit_to(
         self,
@@ -169,19 +154,12 @@ class TrainedNetwork:
 
     def parameters(self) -> Float:
         """Return all parameters as one vector."""
-        flat: Float = torch.nn.utils.parameters_to_vector(self.network.parameters()).detach().cpu().numpy().copy()
-        return flat
-
-    def load_parameters(self, flat: Float) -> None:
-        """Take parameters from one vector; the optimiser stays as it is."""
-        with torch.no_grad():
-            torch.nn.utils.vector_to_parameters(torch.from_numpy(flat).to(self.device), self.network.parameters())
+        return self.network.flat_parameters()
 
     def module_with(self, flat: Float) -> Network:
         """Return a copy of the network with other parameters."""
         module = copy.deepcopy(self.network)
-        with torch.no_grad():
-            torch.nn.utils.vector_to_parameters(torch.from_numpy(flat).to(self.device), module.parameters())
+        module.load_flat(flat)
         return module
 
     def state(self) -> State:

@@ -7,7 +7,8 @@ import numpy as np
 from equipoise.errors import NotSupported
 from equipoise.networks.fitting import Fitting, Loss, Plateau
 from equipoise.networks.holdem import CardsAndBets
-from equipoise.networks.modules import Architecture, FeedForward, Recurrent
+from equipoise.networks.modules import FeedForward, Recurrent
+from equipoise.networks.network import Architecture
 from equipoise.regret.matching import BEST, UNIFORM
 from equipoise.regret.rules import LinearCFR
 from equipoise.sampling.schemes import External, Outcome, Robust

@@ -33,7 +33,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.games.bluff import Bluff
 from equipoise.memory import require
 from equipoise.networks.fitting import Examples, Fitting
-from equipoise.networks.modules import Architecture
+from equipoise.networks.network import Architecture
 from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.sampling.episodes import Episodes

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from equipoise.networks.modules import read
+from equipoise.networks.network import read
 from equipoise.networks.rows import Bool
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.sampling.episodes import Episodes, Moves

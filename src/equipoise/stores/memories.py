@@ -24,7 +24,7 @@ import torch
 from equipoise.compiled import kernel
 from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Examples, Fitting
-from equipoise.networks.modules import Architecture, Network, read
+from equipoise.networks.network import Architecture, Network, read
 from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.matching import match_rows, match_table
@@ -349,7 +349,9 @@ class FittedMemory:
         if memory.kind == "aggregated":
             examples = draw()
             network.fit(examples, fitting, self.fits, steps, on_share)
-            network.wake(examples.inputs)  # it is never started afresh: after 12,000 fits some rows had no unit left
+            network.network.wake(
+                examples.inputs
+            )  # it is never started afresh: after 12,000 fits some rows had no unit left
         else:
             network.fit(draw, fitting, self.fits, steps, on_share)
 

@@ -26,7 +26,7 @@ import torch
 from equipoise.errors import EquipoiseError
 from equipoise.networks.fitting import Fitting
 from equipoise.networks.infosets import Infosets
-from equipoise.networks.modules import Architecture
+from equipoise.networks.network import Architecture
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table

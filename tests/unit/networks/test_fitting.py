@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from equipoise.networks import network
 from equipoise.networks.fitting import (
     NEGATIVE_WEIGHT,
     Examples,
@@ -15,7 +16,6 @@ from equipoise.networks.fitting import (
     fit,
     loss_and_gradient,
     make_optimiser,
-    part,
 )
 from equipoise.networks.infosets import infosets_of
 from equipoise.networks.modules import (
@@ -23,10 +23,8 @@ from equipoise.networks.modules import (
     FeedForward,
     Recurrent,
     ResidualNetwork,
-    inputs_of,
-    make_network,
-    start_afresh,
 )
+from equipoise.networks.network import make_network
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.solvers.neural import architecture_of
 from equipoise.solvers.parameters import NETWORKS, Network
@@ -142,7 +140,7 @@ def lost_rows(start=0):
     """Return one-hot inputs and a network whose first layer answers to none of the first two, by a unit to spare."""
     inputs = torch.eye(5)
     network = ResidualNetwork(5, 2, FeedForward(width=8, layers=2))
-    start_afresh(network, generator(3 + start), None, head=0.4)
+    network.start_afresh(generator(3 + start), None, head=0.4)
     with torch.no_grad():
         weight, _ = network.layers(network.flat)[0]
         weight[:2] = -10.0  # further than biases come while the other rows are fitted
@@ -190,7 +188,7 @@ def test_a_network_that_answers_to_all_rows_stays_as_it_is():
 def test_scaled_outputs_are_scaled(compiled, architecture):
     rows = infosets_of(compiled("kuhn_poker"))
     network = make_network(rows, architecture, generator(), head=1.0)
-    inputs = inputs_of(rows, network, slice(None), CPU)
+    inputs = network.inputs_of(rows, slice(None), CPU)
     before = network(inputs).detach()
     network.scale_outputs(0.25)
     assert torch.equal(network(inputs).detach(), 0.25 * before)
@@ -206,16 +204,16 @@ def test_every_seed_starts_a_network_that_can_learn(compiled, network, text):
     for seed in range(40):
         fresh = make_network(rows, architecture_of(Network(network=network, layers=2), 16), generator(seed), head=1.0)
         with torch.no_grad():
-            if not fresh(inputs_of(rows, fresh, slice(None), CPU)).any():
+            if not fresh(fresh.inputs_of(rows, slice(None), CPU)).any():
                 dead.append(seed)
     assert dead == []
 
 
-class Scripted(nn.Module):
+class Scripted(network.Network):
     """A network whose loss at each step is given; it notes what it was shown. Its parameter counts steps."""
 
     def __init__(self, losses=()):
-        super().__init__()
+        super().__init__(None)
         self.parameter = nn.Parameter(torch.zeros(1))
         self.losses, self.shown, self.pulls = list(losses), [], []
 
@@ -399,10 +397,10 @@ def test_gradients_are_clipped_by_value_and_by_norm():
 def test_a_part_of_a_tries_rows_has_their_outputs(compiled):
     rows = infosets_of(compiled("leduc_poker"))
     network = make_network(rows, Recurrent(attention="relu"), generator(), head=1.0)
-    inputs = inputs_of(rows, network, slice(None), CPU)
+    inputs = network.inputs_of(rows, slice(None), CPU)
     chosen = torch.tensor([5, 0, 200, 17])
     # Two batch sizes: a BLAS may sum in two orders. Outputs are of size 0.1, and single precision has 7 digits.
-    torch.testing.assert_close(network(part(inputs, chosen)), network(inputs)[chosen], rtol=0.0, atol=1e-6)
+    torch.testing.assert_close(network(network.some(inputs, chosen)), network(inputs)[chosen], rtol=0.0, atol=1e-6)
 
 
 @pytest.fixture

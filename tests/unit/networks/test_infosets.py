@@ -13,7 +13,8 @@ from equipoise.games.betting import BettingRound, BettingRules
 from equipoise.games.efg import write_efg
 from equipoise.games.poker import Deck, PokerGame
 from equipoise.networks.infosets import infosets_of
-from equipoise.networks.modules import Recurrent, make_network, num_parameters
+from equipoise.networks.modules import Recurrent
+from equipoise.networks.network import make_network, num_parameters
 from equipoise.trees.compile import compile_game
 
 

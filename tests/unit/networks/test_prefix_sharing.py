@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from equipoise.networks.infosets import infosets_of, sub_trie
-from equipoise.networks.modules import Recurrent, inputs_of, make_network, read
+from equipoise.networks.modules import Recurrent
+from equipoise.networks.network import Network, make_network, read
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
 CPU = torch.device("cpu")
@@ -37,7 +38,7 @@ def network_of(rows, architecture, precision=torch.float64):
 
 
 def prefixes_of(rows, network, precision, chosen=slice(None)):
-    inputs = inputs_of(rows, network, chosen, CPU)
+    inputs = network.inputs_of(rows, chosen, CPU)
     return inputs._replace(cells=inputs.cells.to(precision))
 
 
@@ -162,7 +163,7 @@ def test_reading_in_parts_changes_nothing(leduc, player, monkeypatch):
     network = network_of(leduc, Recurrent(), torch.float32)
     rows = leduc.rows_of(player)
     at_once = read(leduc, network, rows, CPU)
-    monkeypatch.setattr("equipoise.networks.modules.ROWS_AT_ONCE", 37)
+    monkeypatch.setattr(Network, "rows_at_once", 37)
     np.testing.assert_allclose(read(leduc, network, rows, CPU), at_once, rtol=0.0, atol=1e-6)
-    expected = network(inputs_of(leduc, network, slice(None), CPU)).detach().numpy()[rows]
+    expected = network(network.inputs_of(leduc, slice(None), CPU)).detach().numpy()[rows]
     np.testing.assert_allclose(at_once, expected, rtol=0.0, atol=1e-6)

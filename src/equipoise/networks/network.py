@@ -1,0 +1,118 @@
+"""What a network is to the stores: it owns what it takes in, how it starts afresh, and what is saved of it.
+
+A store is handed an :class:`Architecture` and makes its networks from that. Nobody else asks what kind they are.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from equipoise.networks.rows import SeenRows, Which
+from equipoise.trees.treeplex import Float
+
+# From the outputs of some rows, and which rows these are, to the gradient of the loss with respect to them.
+GradientOf = Callable[[Tensor, slice], Tensor]
+Inputs = Any  # what a network takes in: its own business
+CPU = torch.device("cpu")
+
+
+class Architecture(Protocol):
+    """A kind of network with its sizes: what networks are made from, and what a file says of them."""
+
+    def make(self, seen: SeenRows, rows: Which) -> "Network":
+        """Return a network for a game's rows, of which it may look at some; its parameters are not drawn yet."""
+
+    def header(self) -> Mapping[str, Any]:
+        """Return what the network can be made from again, as JSON has it: its ``kind``, and its sizes."""
+
+
+class Network(nn.Module):
+    """From what it sees of rows to one number per column. By default, rows are vectors and autograd is the way back."""
+
+    rows_at_once = 65536  # when rows are read: what layers make of them has to fit in memory
+    row_by_row = True  # whether inputs are one tensor, with a row for each row
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self.architecture = architecture
+
+    def inputs_of(self, seen: SeenRows, rows: Which, device: torch.device) -> Inputs:
+        """Return what the network takes in for some rows."""
+        return torch.from_numpy(seen.vectors(rows)).to(device)
+
+    def some(self, inputs: Inputs, rows: Tensor) -> Inputs:
+        """Return some rows of inputs, by their place; what rows share may stay."""
+        return inputs[rows]
+
+    def start_afresh(self, generator: torch.Generator, inputs: Inputs, *, head: float) -> None:
+        """Draw new parameters; ``head`` scales those of the output layer. ``inputs`` are of some rows, to look at."""
+        raise NotImplementedError
+
+    def backpropagate(self, inputs: Inputs, gradient_of: GradientOf) -> None:
+        """Write the parameters' gradient, given that of the loss with respect to the outputs."""
+        self.zero_grad(set_to_none=True)
+        outputs = self(inputs)
+        outputs.backward(gradient_of(outputs.detach(), slice(0, len(outputs))))
+
+    def scale_outputs(self, factor: float) -> None:
+        """Multiply all outputs."""
+        raise NotImplementedError
+
+    def wake(self, inputs: Inputs) -> int:
+        """Let no row be lost to the network, if it has a way to; return how many parts of it changed."""
+        return 0
+
+    def flat_parameters(self) -> Float:
+        """Return all parameters as one vector."""
+        flat: Float = nn.utils.parameters_to_vector(self.parameters()).detach().cpu().numpy().copy()
+        return flat
+
+    def load_flat(self, flat: Float) -> None:
+        """Take all parameters from one vector."""
+        device = next(self.parameters()).device
+        with torch.no_grad():
+            nn.utils.vector_to_parameters(torch.from_numpy(flat).to(device), self.parameters())
+
+
+def drawn(shape: torch.Size, bound: float, generator: torch.Generator) -> Tensor:
+    """Return uniform numbers up to a bound; drawn where the generator is, so that a seed means the same everywhere."""
+    return (2.0 * torch.rand(shape, generator=generator) - 1.0) * bound
+
+
+def make_network(
+    seen: SeenRows,
+    architecture: Architecture,
+    generator: torch.Generator,
+    *,
+    head: float,
+    rows: Which = slice(None),
+) -> Network:
+    """Return a network of some of a game's rows with fresh parameters; ``head`` scales those of the output layer."""
+    network = architecture.make(seen, rows)
+    network.start_afresh(generator, network.inputs_of(seen, rows, CPU), head=head)
+    return network
+
+
+def num_parameters(network: nn.Module) -> int:
+    """Return how many numbers a network has."""
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def read(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Float:
+    """Return the outputs of some rows, in parts that fit in memory, on the calling thread alone.
+
+    PyTorch's number of threads counts for the thread that sets it: in any other, MKL would use every core, and round as
+    many threads do.
+    """
+    torch.set_num_threads(1)
+    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    parts = [np.zeros((0, seen.num_columns))]
+    with torch.inference_mode():
+        for first in range(0, count, network.rows_at_once):
+            last = min(first + network.rows_at_once, count)
+            part = slice(rows.start + first, rows.start + last) if isinstance(rows, slice) else rows[first:last]
+            parts.append(network(network.inputs_of(seen, part, device)).cpu().double().numpy())
+    return np.concatenate(parts)
