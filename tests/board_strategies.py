@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from equipoise.solvers.board_tables import Table, TableStrategy
+from equipoise.stores.board_tables import Table, TableStrategy
 from equipoise.trees.board_form import entries_before
 
 

@@ -42,11 +42,12 @@ from equipoise.runs.phases import FITTING, KINDS, PREPARING, WRITING, OnProgress
 from equipoise.runs.settings import settings_of
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
-from equipoise.solvers.board_tables import Table, TableStrategy
 from equipoise.solvers.recipes import SPOT_DEFAULTS, Solver, find_recipe, threads_that_pay
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import Form, Setup, fingerprint_of
-from equipoise.solvers.spot_cfr import SpotCFR, tables_from
+from equipoise.solvers.spot_cfr import SpotCFR
+from equipoise.stores.board_tables import Table, TableStrategy
+from equipoise.stores.spot_tables import tables_from
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator

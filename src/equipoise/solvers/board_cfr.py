@@ -24,7 +24,8 @@ from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.solvers.board_tables import (
+from equipoise.solvers.setup import AlwaysConcluded
+from equipoise.stores.board_tables import (
     Storage,
     Table,
     TableStrategy,
@@ -33,7 +34,6 @@ from equipoise.solvers.board_tables import (
     store_rows,
     table_bytes,
 )
-from equipoise.solvers.setup import AlwaysConcluded
 from equipoise.threads import Pace, on_threads
 from equipoise.trees.betting_tree import Betting
 from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, enter_boards, start_payments

@@ -10,8 +10,8 @@ from equipoise.errors import InvalidParameter
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.settings import Above, Choice, Number, Text, Whole, YesNo, knob, other, part
-from equipoise.solvers.board_tables import STORAGES
 from equipoise.solvers.setup import SAMPLED_RULES
+from equipoise.stores.board_tables import STORAGES
 
 Updates = Literal["alternating", "simultaneous"]
 UPDATES = Choice(("alternating", "simultaneous"))

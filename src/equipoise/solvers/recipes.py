@@ -22,7 +22,6 @@ from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Sch
 from equipoise.sampling.tree import compile_for_sampling
 from equipoise.settings import Knob, completed, knobs_of, made, resolve
 from equipoise.solvers.board_cfr import BoardCFR, needed_bytes
-from equipoise.solvers.board_tables import Storage
 from equipoise.solvers.fictitious_play import FictitiousPlay
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.parameters import (
@@ -51,6 +50,7 @@ from equipoise.solvers.presets import PAPER, PRESETS, Preset
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup
 from equipoise.solvers.spot_cfr import SpotCFR
+from equipoise.stores.board_tables import Storage
 from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.sequence_form import SequenceForm

@@ -11,8 +11,7 @@ Strategies are not stored: they are matched where they are needed. In 16 bits, t
 coded again board by board; the other rounds are small and stay as they are.
 """
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,9 @@ from equipoise.compiled import inlined, uncounted
 from equipoise.lanes import LANES, aligned_zeros, store, zeros
 from equipoise.memory import require
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.solvers.board_tables import Storage, Table, load_rows, store_rows, table_bytes
 from equipoise.solvers.setup import AlwaysConcluded
+from equipoise.stores.board_tables import Storage, Table, load_rows, store_rows, table_bytes
+from equipoise.stores.spot_tables import SpotTables, bind_boards, make_tables, tables_from
 from equipoise.threads import Pace, on_threads
 from equipoise.trees.spot_evaluator import RoundArrays, evaluator_bytes, round_arrays
 from equipoise.trees.spot_form import Round, SpotForm
@@ -219,93 +219,6 @@ def _river_iterations(
             _last_boards(at, 0, 1, player, rules[iteration], regret_sum, strategy_sum, before, steps, scratch, out)
 
 
-@uncounted
-def _copy_rows(table: Table, start: int, row: int, rows: int, width: int, out: Float) -> None:
-    load_rows(table, start, row, rows, width, out)
-
-
-@uncounted
-def _bind_boards(at: RoundArrays, first: int, end: int, out: Float) -> None:
-    """Write what locked hands play over a table of some boards."""
-    starts = at.boards.table_start
-    for board in range(first, end):
-        for player in range(2):
-            place, width = starts[board, player] - starts[first, 0], at.boards.width[board, player]
-            bind(at.betting, at.locked, board, player, width, place, out)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpotTables:
-    """Sums by round: the last may be in 16 bits. As a strategy, actions are played in proportion to their sums.
-
-    Locked hands play what they are bound to, also where they never come.
-    """
-
-    form: SpotForm
-    early: tuple[Float, ...]
-    last: Table
-
-    @property
-    def uncoded(self) -> Float:
-        """Return the last round's sums, which are not in 16 bits."""
-        return cast(Float, self.last.stored)
-
-    def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays, named."""
-        found: dict[str, npt.NDArray[Any]] = {f"{name}_{number}": table for number, table in enumerate(self.early)}
-        return {**found, f"{name}_last": self.last.stored, f"{name}_scale": self.last.scale}
-
-    def write(self, number: int, first: int, end: int, out: Float) -> None:
-        """Write the sums of some boards of a round."""
-        given = self.form.rounds[number]
-        starts = given.boards.table_start
-        start = int(starts[first, 0])
-        stop = int(starts[end, 0]) if end < given.num_boards else given.size
-        if number < len(self.early) or self.last.scale.size == 0:
-            table = self.early[number] if number < len(self.early) else self.last.stored
-            out[: stop - start] = table[start:stop]
-        else:
-            for board in range(first, end):
-                row = board * sum(given.entries)
-                for player, entries in enumerate(given.entries):
-                    place, width = int(starts[board, player]), int(given.boards.width[board, player])
-                    _copy_rows(self.last, place, row, entries, width, out[place - start :])
-                    row += entries
-        if given.locked.node.size > 0:
-            _bind_boards(round_arrays(self.form, number), first, end, out)
-
-
-def make_tables(form: SpotForm, storage: Storage) -> SpotTables:
-    """Return tables of zeros."""
-    precision = "float64" if storage == "float64" else "float32"
-    last = form.rounds[-1]
-    rows = last.num_boards * sum(last.entries) if storage == "int16" else 0
-    return SpotTables(
-        form=form,
-        early=tuple(aligned_zeros(each.size, precision) for each in form.rounds[:-1]),
-        last=Table(aligned_zeros(last.size, storage), np.zeros(rows, np.float32)),
-    )
-
-
-def tables_from(form: SpotForm, name: str, state: dict[str, npt.NDArray[Any]]) -> SpotTables:
-    """Return saved tables, if they have the size that they should have."""
-    early = tuple(_aligned(state[f"{name}_{number}"]) for number in range(len(form.rounds) - 1))
-    last = Table(_aligned(state[f"{name}_last"]), state[f"{name}_scale"].astype(np.float32, copy=False))
-    rows = form.rounds[-1].num_boards * sum(form.rounds[-1].entries) if last.stored.dtype == np.int16 else 0
-    sizes = [*(table.shape for table in early), last.stored.shape, last.scale.shape]
-    if sizes != [*((each.size,) for each in form.rounds), (rows,)]:
-        raise ValueError(f"tables of {sizes} numbers")
-    return SpotTables(form=form, early=early, last=last)
-
-
-def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if array.ctypes.data % 64 == 0:
-        return array
-    out = aligned_zeros(array.size, array.dtype)
-    out[:] = array
-    return out
-
-
 class SpotCFR(AlwaysConcluded):
     """Tabular CFR on a spot; the rule makes it CFR, CFR+, Linear or Discounted CFR."""
 
@@ -326,9 +239,9 @@ class SpotCFR(AlwaysConcluded):
         self._rounds = [round_arrays(form, number) for number in range(len(form.rounds))]
         for number, at in enumerate(self._rounds):
             if number < len(self.regret_sum.early):
-                _bind_boards(at, 0, at.boards.images.size, self.regret_sum.early[number])
+                bind_boards(at, 0, at.boards.images.size, self.regret_sum.early[number])
             elif storage != "int16":  # which is bound each time it is decoded
-                _bind_boards(at, 0, at.boards.images.size, self.regret_sum.uncoded)
+                bind_boards(at, 0, at.boards.images.size, self.regret_sum.uncoded)
         first, second = (each.astype(self._precision) for each in form.weights)
         self._weights = (first, second)
         self._steps = [(len(first), len(second))]

@@ -5,7 +5,7 @@ import pytest
 
 from equipoise.regret.rules import CFRPlus
 from equipoise.solvers.board_cfr import BoardCFR
-from equipoise.solvers.board_tables import Table, load_rows, store_rows
+from equipoise.stores.board_tables import Table, load_rows, store_rows
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form
 from tests.holdem import small_holdem
