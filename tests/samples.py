@@ -123,7 +123,7 @@ def prepared(text: str, tree: str) -> Prepared:
 @numba.njit(error_model="numpy")
 def _traverse(tree, deal_width, plan, scores, traverser, subgame, visits):
     """Run one traversal of a subgame into an empty list."""
-    ints, floats, buffer, dice, tape, ends, _, _ = visits
+    ints, floats, buffer, dice, tape, ends = visits
     ends[0, 0] = ends[0, 1] = 0
     dice[0, 1] = 0
     width = np.uint64(deal_width)
@@ -167,15 +167,14 @@ def _weigh(
     average,
     own,
     visited,
-    marks,
     touched,
 ):
     """Add every sample's findings times its probability to the tables; return the number of samples and their sum.
 
     ``absorb`` adds: with the probability in place of a batch's share for the estimators, and in place of an iteration's
-    weight for records of own reach. A sample has the number of an iteration, so that it counts each infoset once.
+    weight for records of own reach.
     """
-    ints, floats, buffer, dice, tape, ends, _, _ = visits
+    ints, floats, buffer, dice, tape, ends = visits
     samples, total = 0, 0.0
     unused = np.zeros_like(regret)
     own_rule = rule.copy()
@@ -189,6 +188,7 @@ def _weigh(
         own_rule[6] = probability
         for averaging in range(2):
             touched[0] = 0
+            unused[:] = np.nan
             for position in range(np.uint64(ends[0, 0])):
                 absorb(
                     ints[0],
@@ -200,11 +200,9 @@ def _weigh(
                     probability,
                     rule if averaging == STOCHASTIC else own_rule,
                     averaging,
-                    2 * samples + averaging,
                     unused,
                     regret if averaging == STOCHASTIC else unused,
                     average if averaging == STOCHASTIC else own,
-                    marks,
                     touched,
                 )
         for position in range(ends[0, 0]):
@@ -234,7 +232,7 @@ class Expected(NamedTuple):
 def expected(game: Prepared, scheme: Scheme, regrets: np.ndarray, traverser: int, limit: int = 200_000) -> Expected:
     """Return the exact expectation of a traversal's findings, by enumerating its samples."""
     tree, plan = planned(game.sampled, scheme)
-    visits = make_visits(tree, 1, tape_length=TAPE_LENGTH)
+    visits = make_visits(tree, tape_length=TAPE_LENGTH)
     regret, average, own, visited = (np.zeros(len(regrets)) for _ in range(4))
     samples, total, more = _weigh(
         tree,
@@ -250,7 +248,6 @@ def expected(game: Prepared, scheme: Scheme, regrets: np.ndarray, traverser: int
         average,
         own,
         visited,
-        np.zeros(len(regrets), np.int64),
         np.zeros(1 + 2 * len(regrets), np.int64),
     )
     if more:
@@ -287,7 +284,7 @@ def every_sample(
 ) -> Iterator[tuple[float, list[Row], np.ndarray]]:
     """Yield each sample: its probability, the decisions that it visits, and its tape (draw, low, high a choice)."""
     tree, plan = planned(game.sampled, scheme)
-    visits, width = make_visits(tree, 1, tape_length=TAPE_LENGTH), game.sampled.deal_width
+    visits, width = make_visits(tree, tape_length=TAPE_LENGTH), game.sampled.deal_width
     going = True
     while going:
         _traverse(tree, width, plan, regrets, traverser, 0, visits)
@@ -302,7 +299,7 @@ class Streams:
     def __init__(self, game: Prepared, scheme: Scheme, seed: int) -> None:
         self._game, self._seed = game, seed
         self._tree, self._plan = planned(game.sampled, scheme)
-        self._visits = make_visits(self._tree, 1)
+        self._visits = make_visits(self._tree)
 
     def rows(self, regrets: np.ndarray, player: int, iteration: int, traversal: int, subgame: int = 0) -> Iterator[Row]:
         """Return the decisions that a traversal of an iteration visits."""

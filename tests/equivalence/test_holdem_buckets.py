@@ -188,7 +188,7 @@ def test_batches_do_not_depend_on_threads():
     found = []
     for threads in (1, 2):
         solver = SampledCFR(
-            board_form(here.game), here.sampled, Outcome(), LinearCFR(), batch=50, seed=5, threads=threads
+            board_form(here.game), here.sampled, Outcome(), LinearCFR(), batch=500, seed=5, threads=threads
         )
         solver.run(20)
         found.append(solver.regret_sum)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR
+from equipoise.sampling import gather
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust
 from equipoise.solvers.sampled import SampledCFR
 from tests.samples import Streams, expected, prepared
@@ -157,9 +158,10 @@ def test_alternating_and_simultaneous_updates_differ(batch):
 @pytest.mark.parametrize(
     ("text", "scheme"), [("leduc_poker", External()), ("nl_leduc(stack=5)", Robust(k=3, probe=True))]
 )
-@pytest.mark.parametrize(("batch", "iterations"), [(64, 20), (500, 6)])
-def test_threads_give_the_bits_of_one(text, scheme, batch, iterations, rule, updates):
-    averaging = "own_reach" if batch == 500 else "stochastic"
+@pytest.mark.parametrize(("batch", "iterations"), [(64, 20), (600, 6)])
+@pytest.mark.parametrize("averaging", ["stochastic", "own_reach"])
+def test_threads_give_the_bits_of_one(text, scheme, batch, iterations, rule, updates, averaging, monkeypatch):
+    monkeypatch.setattr(gather, "LARGE_PART", 200)  # three parts
     one, two, three = (
         run(
             prepared(text, "public"),
@@ -179,6 +181,27 @@ def test_threads_give_the_bits_of_one(text, scheme, batch, iterations, rule, upd
 
 
 @every_rule
+@pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
+@pytest.mark.parametrize("averaging", ["stochastic", "own_reach"])
+def test_parts_of_a_batch_add_up_to_the_batch(rule, updates, averaging, monkeypatch):
+    """Only roundings differ, so the first iterations must agree, and the second has other sums than the first."""
+    made = []
+    for small in (10_000, 0):
+        monkeypatch.setattr(gather, "SMALL_BATCH", small)
+        monkeypatch.setattr(gather, "LARGE_PART", 150)  # four parts, if not one
+        made.append(
+            run(
+                prepared("leduc_poker", "public"), Robust(k=2), 3, rule, batch=600, updates=updates, averaging=averaging
+            )
+        )
+    whole, parts = made
+    np.testing.assert_allclose(parts.regret_sum, whole.regret_sum, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(parts.strategy_sum, whole.strategy_sum, rtol=0.0, atol=1e-12)
+    assert whole.nodes_touched == parts.nodes_touched
+    assert np.any(whole.regret_sum != parts.regret_sum)  # there were parts
+
+
+@every_rule
 @pytest.mark.parametrize(
     ("scheme", "batch", "updates", "averaging", "threads"),
     [
@@ -186,6 +209,8 @@ def test_threads_give_the_bits_of_one(text, scheme, batch, iterations, rule, upd
         (Outcome(probe=True), 1, "simultaneous", "own_reach", 1),
         (Robust(k=2), 50, "simultaneous", "own_reach", 1),
         (Inclusion(), 50, "alternating", "stochastic", 2),
+        (External(), 500, "alternating", "stochastic", 2),
+        (Robust(k=2), 500, "simultaneous", "own_reach", 2),
     ],
 )
 def test_a_run_that_is_cut_and_restored_ends_with_the_same_bits(scheme, batch, updates, averaging, threads, rule):
@@ -204,9 +229,10 @@ def test_a_run_that_is_cut_and_restored_ends_with_the_same_bits(scheme, batch, u
 
 
 @pytest.mark.parametrize("averaging", ["stochastic", "own_reach"])
-def test_a_solver_can_be_taken_back_to_an_earlier_state(averaging):
+@pytest.mark.parametrize("batch", [5, 500])
+def test_a_solver_can_be_taken_back_to_an_earlier_state(averaging, batch):
     game = prepared("leduc_poker", "public")
-    options = {"batch": 5, "averaging": averaging}
+    options = {"batch": batch, "averaging": averaging}
     solver = run(game, Robust(k=1), 13, **options)
     saved = {name: array.copy() for name, array in solver.state().items()}
     solver.run(27)

@@ -78,11 +78,11 @@ def test_changing_threads_on_the_way_changes_no_bit_of_a_sampled_run(algorithm, 
     one, restless = (
         recipe.make(
             Setup(game=load_game("nl_leduc(stack=5)"), seed=3, threads=threads),
-            recipe.resolve({"batch": 300, "rule": rule}),
+            recipe.resolve({"batch": 600, "rule": rule}),
         )
         for threads in (1, 2)
     )
-    restless._lists.pace = Fixed(1, 2, 2)
+    restless._batches.pace = Fixed(1, 2, 2)
     for solver in (one, restless):
         solver.run(9)
         solver.run(8)

@@ -124,7 +124,7 @@ class Collector:
         self._batch = batch
         self._fallback = fallback
         self._seed = seed
-        self._visits = make_visits(self._tree, 1)
+        self._visits = make_visits(self._tree)
         self._listing = listing
         self._most = self._visits.ints.shape[1] // int(INT_WIDTH)  # of one traversal
         room = max(ROWS_AT_ONCE, self._most)

@@ -38,7 +38,7 @@ class RootEstimates:
     def __init__(self, game: SampledGame, scheme: Scheme) -> None:
         self._tree, self._plan = planned(game, scheme)
         self._deal_width = game.deal_width
-        self._visits = make_visits(game.tree, 1)
+        self._visits = make_visits(game.tree)
 
     def sample(self, scores: Float, *, player: int, count: int, seed: int, iteration: int) -> Float:
         """Return ``count`` estimates of the root's value to ``player``, at the strategy that matches the scores."""

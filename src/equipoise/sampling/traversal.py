@@ -58,16 +58,14 @@ ROOM_BEHIND = 64  # places of the list that are never used: a deal that is not i
 
 
 class Visits(NamedTuple):
-    """Lists of visited nodes, one a thread, and the strategies and values met there."""
+    """Lists of visited nodes, one for each part of a batch, and the strategies and values met there."""
 
-    ints: np.ndarray[tuple[int, int], np.dtype[np.int32]]  # [threads, capacity x 8]
-    floats: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # [threads, capacity x 4]
+    ints: np.ndarray[tuple[int, int], np.dtype[np.int32]]  # [parts, capacity x 8]
+    floats: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # [parts, capacity x 4]
     buffer: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # strategies; the traverser's followed by values, regrets
-    dice: np.ndarray[tuple[int, int], np.dtype[np.uint64]]  # [threads, 2 and room] streams of random numbers
-    tape: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]  # [threads, draws, 3] empty but in exact tests
-    ends: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, 3 and room] used list, used buffer, nodes touched
-    order: np.ndarray[tuple[int, int, int], np.dtype[np.int32]]  # [threads, parts, capacity] visits by part of tables
-    counts: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [threads, parts and room]
+    dice: np.ndarray[tuple[int, int], np.dtype[np.uint64]]  # [parts, 2 and room] streams of random numbers
+    tape: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]  # [parts, draws, 3] empty but in exact tests
+    ends: np.ndarray[tuple[int, int], np.dtype[np.int64]]  # [parts, 3 and room] used list, used buffer, nodes touched
 
 
 @kernel
@@ -98,19 +96,17 @@ def largest_traversal(tree: SampledTree, traverser: int) -> tuple[int, int]:
     return sizes[roots].sum(), buffers[roots].sum() + 2 * most_actions
 
 
-def make_visits(tree: SampledTree, traversals: int, threads: int = 1, tape_length: int = 0) -> Visits:
-    """Return empty lists, one a thread, each with room for some traversals of either player."""
+def make_visits(tree: SampledTree, parts: int = 1, tape_length: int = 0) -> Visits:
+    """Return empty lists, one for each part of a batch, with room for a traversal of either player."""
     bounds = np.array([largest_traversal(tree, player) for player in range(2)]).max(axis=0)
-    size, buffer = (int(bound) * traversals + ROOM_BEHIND for bound in bounds)
+    size, buffer = (int(bound) + ROOM_BEHIND for bound in bounds)
     return Visits(
-        ints=np.zeros((threads, size * int(INT_WIDTH)), np.int32),
-        floats=np.zeros((threads, size * int(FLOAT_WIDTH))),
-        buffer=np.zeros((threads, buffer)),
-        dice=np.zeros((threads, APART), np.uint64),
-        tape=np.zeros((threads, tape_length, 3)),
-        ends=np.zeros((threads, APART), np.int64),
-        order=np.zeros((threads, threads, size), np.int32),
-        counts=np.zeros((threads, threads + APART), np.int64),
+        ints=np.zeros((parts, size * int(INT_WIDTH)), np.int32),
+        floats=np.zeros((parts, size * int(FLOAT_WIDTH))),
+        buffer=np.zeros((parts, buffer)),
+        dice=np.zeros((parts, APART), np.uint64),
+        tape=np.zeros((parts, tape_length, 3)),
+        ends=np.zeros((parts, APART), np.int64),
     )
 
 
@@ -461,6 +457,22 @@ def walk(
 
 
 @inlined
+def list_once(entry: np.uint64, count: np.uint64, increment: Float, touched: Int64) -> bool:
+    """List an infoset whose increments are not numbers yet, and make them 0; return whether they were none.
+
+    The list has its length, then entry and actions of each infoset. A mark of its own would be one more miss of the
+    cache at each visit.
+    """
+    if not np.isnan(increment[entry]):
+        return False
+    for action in range(count):
+        increment[entry + action] = 0.0
+    touched[1 + 2 * touched[0]], touched[2 + 2 * touched[0]] = entry, count
+    touched[0] += 1
+    return True
+
+
+@inlined
 def absorb(
     ints: Int32,
     floats: Float,
@@ -471,11 +483,9 @@ def absorb(
     share: float,
     rule: Float,
     averaging: int,
-    iteration: int,
     regret_sum: Float,
     regret_increment: Float,
     strategy_sum: Float,
-    marks: Int64,
     touched: Int64,
 ) -> None:
     """Add what a traversal met at one place of the list to the tables.
@@ -483,7 +493,7 @@ def absorb(
     ``at_once`` updates regrets under the rule now (one traversal an iteration); otherwise regrets are summed in
     ``regret_increment`` until the batch is complete. Averaging (G12 line 27, or DN19 Algorithm 3): the opponent's
     infosets get their strategy over the traverser's sample reach; or the traverser's get own reach x strategy, once per
-    infoset and iteration. ``touched`` lists the traverser's infosets met: its length, then entry and actions of each.
+    infoset and iteration. ``touched`` lists the traverser's infosets met (`list_once`).
     """
     here = position * INT_WIDTH
     start, entry, count = U(ints[here + START]), U(ints[here + ENTRY]), U(ints[here + ACTIONS])
@@ -495,11 +505,7 @@ def absorb(
                 k = entry + action
                 regret_sum[k] = updated(regret_sum[k], buffer[regrets + action], rule[0], rule[1], rule[2], rule[3])
         else:
-            first_visit = marks[entry] != iteration
-            if first_visit:
-                marks[entry] = iteration
-                touched[1 + 2 * touched[0]], touched[2 + 2 * touched[0]] = entry, count
-                touched[0] += 1
+            first_visit = list_once(entry, count, regret_increment, touched)
             for action in range(count):
                 regret_increment[entry + action] += share * buffer[regrets + action]
         if averaging == OWN_REACH_AVERAGING and first_visit:
@@ -510,14 +516,3 @@ def absorb(
         weight = rule[6] * share / floats[position * FLOAT_WIDTH + SAMPLE_REACH]
         for action in range(count):
             strategy_sum[entry + action] += weight * buffer[start + action]
-
-
-@inlined
-def sort_by_part(ints: Int32, visited: int, parts: int, order: Int32Table, counts: Int64) -> None:
-    """List the visits to infosets by the part of the tables (one a thread) that each belongs to."""
-    counts[:parts] = 0
-    for position in range(U(visited)):
-        here = position * INT_WIDTH
-        part = U((ints[here + ENTRY] >> 6) % np.int32(parts))
-        order[part, U(counts[part])] = position
-        counts[part] += int(ints[here + ROLE] != PASSES)  # not branched on: the next one takes the place

@@ -38,6 +38,7 @@ AMOUNT = 2  # a terminal has its amount where others have FIRST_CHILD and FIRST,
 
 Int32Table = npt.NDArray[np.int32]
 Int64Table = npt.NDArray[np.int64]
+FloatTable = npt.NDArray[np.float64]
 
 
 class SampledTree(NamedTuple):

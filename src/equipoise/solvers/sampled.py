@@ -9,8 +9,7 @@ One iteration, for each player in turn (alternating) or for both at once (simult
 the traverser's own (``own_reach``, DN19 Algorithm 3).
 
 Strategies are never stored: regret matching happens where a traversal passes. Each traversal has its own stream of
-random numbers, and additions keep the order of traversals, so the result depends on the seed and not on the number of
-threads.
+random numbers, and additions keep an order that does not depend on threads (`gather`), so neither does the result.
 """
 
 from typing import Any, Literal
@@ -24,7 +23,7 @@ from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.bucketed import BucketStrategy, BucketSums
 from equipoise.sampling.dice import start_stream
-from equipoise.sampling.gather import Lists, gather
+from equipoise.sampling.gather import Apart, Batches, gather
 from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
@@ -51,14 +50,15 @@ def _apply(rule: Float, first: int, last: int, regret_sum: Float, increment: Flo
     """Step 2: one update per infoset that the batch met, or of a whole stretch when the rule makes old regrets fade."""
     if rule[0] != 1.0 or rule[1] != 1.0:
         for k in range(first, last):
-            regret_sum[k] = updated(regret_sum[k], increment[k], rule[0], rule[1], rule[2], rule[3])
-            increment[k] = 0.0
+            found = 0.0 if np.isnan(increment[k]) else increment[k]
+            regret_sum[k] = updated(regret_sum[k], found, rule[0], rule[1], rule[2], rule[3])
+            increment[k] = np.nan
     else:
         for number in range(touched[0]):
             entry = touched[1 + 2 * number]
             for k in range(entry, entry + touched[2 + 2 * number]):
                 regret_sum[k] = updated(regret_sum[k], increment[k], rule[0], rule[1], rule[2], rule[3])
-                increment[k] = 0.0
+                increment[k] = np.nan
     touched[0] = 0
 
 
@@ -74,7 +74,7 @@ def _iterate_singly(
     regret_sum: Float,
     strategy_sum: Float,
     unused: Float,
-    unmarked: Int64,
+    unlisted: Int64,
     ints: Int32,
     floats: Float,
     buffer: Float,
@@ -120,12 +120,10 @@ def _iterate_singly(
                         1.0,
                         rule,
                         averaging,
-                        iteration,
                         regret_sum,
                         unused,
                         strategy_sum,
-                        unmarked,
-                        unmarked,
+                        unlisted,
                     )
 
 
@@ -152,10 +150,9 @@ def _iterate_batches(
     regret_sum: Float,
     strategy_sum: Float,
     increment: Float,
-    marks: Int64,
     touched: Int64Table,
     visits: Visits,
-    at_a_time: int,
+    apart: Apart,
 ) -> None:
     """Run iterations of ``batch`` traversals a player, one for each row of ``rules``, a thread for each list."""
     for row in range(rules.shape[0]):
@@ -178,14 +175,14 @@ def _iterate_batches(
                     batch,
                     player,
                     averaging,
+                    first_of_player_1,
                     regret_sum,
                     UNIFORM,
                     increment,
                     strategy_sum,
-                    marks,
                     touched,
                     visits,
-                    at_a_time,
+                    apart,
                 )
             first = first_of_player_1 if first_player == 1 else 0
             last = first_of_player_1 if end_player == 1 else regret_sum.size
@@ -237,30 +234,27 @@ class SampledCFR(AlwaysConcluded):
         # One traversal meets an infoset once, so its regrets need no buffer; with one, Bluff(2,2) would not fit.
         self._singly = batch == 1 and self._alternating and _keeps_regrets(rule)
         buffered = 0 if self._singly else size
-        self._increment = np.zeros(buffered, precision)
-        self._marks = np.zeros(buffered, np.int64)
-        self._lists = Lists(game.tree, batch, threads)
-        self.threads = self._lists.pace.threads
-        met = 2 * batch * self._lists.visits_a_traversal  # at most, by both players
-        self._touched = np.zeros((self.threads, 1 + 2 * min(buffered, met)), np.int64)
+        self._increment = np.full(buffered, np.nan, precision)
+        self._batches = Batches(game, self._averaging, batch, threads, self._increment)
+        self.threads = self._batches.pace.threads
 
     @property
     def nodes_touched(self) -> int:
         """Return how many nodes all traversals have visited: probes and public deal nodes included, dealt hands not."""
-        return self._lists.nodes_touched
+        return self._batches.nodes_touched
 
     def run(self, iterations: int) -> None:
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
         rules = coefficient_table(self.rule, self.iteration + 1, iterations)
         game = (self._tree, self._deal_width, self._scheme)
         if self._singly:
-            lists = (array[0] for array in self._lists.of(1)[:6])
-            buffers = (self._increment, self._marks)
+            lists = (array[0] for array in self._batches.visits)
+            buffers = (self._increment, self._batches.touched(1)[0])
             common = (*game, rules, self.iteration + 1, self.seed, self._averaging)
             _iterate_singly(*common, self.regret_sum, self.strategy_sum, *buffers, *lists)
             self.iteration += iterations
             return
-        for first, last, threads in self._lists.pace.slices(iterations):
+        for first, last, threads in self._batches.pace.slices(iterations):
             _ITERATE_BATCHES[threads > 1](
                 *game,
                 rules[first:last],
@@ -273,10 +267,9 @@ class SampledCFR(AlwaysConcluded):
                 self.regret_sum,
                 self.strategy_sum,
                 self._increment,
-                self._marks,
-                self._touched[:threads],
-                self._lists.of(threads),
-                self._lists.at_a_time(threads),
+                self._batches.touched(threads),
+                self._batches.visits,
+                self._batches.apart,
             )
             self.iteration += last - first
 
@@ -317,6 +310,6 @@ class SampledCFR(AlwaysConcluded):
         """Continue from a saved state, bit for bit."""
         self.regret_sum[:] = state["regret_sum"]
         self.strategy_sum[:] = state["strategy_sum"]
-        self._marks[:] = 0
-        self._lists.nodes_touched = int(state["nodes_touched"][0])
+        self._batches.forget()
+        self._batches.nodes_touched = int(state["nodes_touched"][0])
         self.iteration = iteration
