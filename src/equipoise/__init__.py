@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from equipoise import errors
     from equipoise.errors import EquipoiseError
-    from equipoise.evaluation import exact_match, exploitability, nash_conv, play_match, value
+    from equipoise.evaluation import (
+        action_values,
+        appraiser,
+        exact_match,
+        exploitability,
+        nash_conv,
+        play_match,
+        value,
+    )
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.games.spots import spot
     from equipoise.policies import Policy
@@ -25,6 +33,8 @@ _HOMES = {
     "Policy": "equipoise.policies",
     "Solution": "equipoise.solving",
     "State": "equipoise.games",
+    "action_values": "equipoise.evaluation",
+    "appraiser": "equipoise.evaluation",
     "exact_match": "equipoise.evaluation",
     "exploitability": "equipoise.evaluation",
     "load_game": "equipoise.games",
@@ -46,6 +56,8 @@ __all__ = [
     "Solution",
     "State",
     "__version__",
+    "action_values",
+    "appraiser",
     "errors",
     "exact_match",
     "exploitability",

@@ -142,14 +142,52 @@ def _play_part(
             probabilities = strategies[who].probabilities_at(asked)
             _check(tree, names[who], asked, probabilities)
             _choose(np.ascontiguousarray(probabilities), pair, seat, dice, tree.child, nodes, NO_TAPE)
-    won = tree.nodes.amount[nodes]
-    shown = tree.nodes.showdown[nodes] == 1
-    which = np.flatnonzero(shown.any(axis=1))
-    signs = np.zeros(pairs)
-    signs[which] = showdowns(game, cards, which)
-    won = np.where(shown, won * signs[:, None], won)
+    won = _payoffs(tree, cards, nodes)
     won[:, 1] = 0.0 - won[:, 1]  # A is player 1 there; not -0.0
     return Played(first_pair, cards, nodes, won)
+
+
+def _payoffs(tree: BettingTree, cards: Int8, ends: npt.NDArray[np.int32]) -> FloatTable:
+    """Return what player 0 wins at some ends, several of each deal."""
+    won = tree.nodes.amount[ends]
+    shown = tree.nodes.showdown[ends] == 1
+    which = np.flatnonzero(shown.any(axis=1))
+    signs = np.zeros(len(cards))
+    signs[which] = showdowns(tree.game, cards, which)
+    paid: FloatTable = np.where(shown, won * signs[:, None], won)
+    return paid
+
+
+@kernel
+def _start_choices(seed: int, dice: npt.NDArray[np.uint64]) -> None:
+    for row in range(dice.shape[0]):
+        start_stream(dice[row, 0], seed, STREAMS, 2, row)
+
+
+def play_on(
+    tree: BettingTree,
+    strategies: tuple[SituationStrategy, SituationStrategy],
+    start: npt.NDArray[np.int32],
+    cards: Int8,
+    *,
+    seed: int,
+) -> Float:
+    """Play hands from the middle to their ends, each seat by its strategy; return what player 0 wins in each."""
+    hole, rows = tree.game.hole_cards, len(cards)
+    dice, nodes = np.zeros((rows, 1, 2), np.uint64), start.reshape(rows, 1).copy()
+    _start_choices(seed, dice)
+    while True:
+        acting = tree.nodes.player[nodes[:, 0]]
+        if np.all(acting == TERMINAL):
+            break
+        for seat in range(2):
+            which = np.flatnonzero(acting == seat)
+            if len(which) > 0:
+                held = [*range(seat * hole, (seat + 1) * hole), *range(2 * hole, cards.shape[1])]
+                asked = Situations(nodes[which, 0].astype(np.int64), cards[which][:, held])
+                probabilities = np.ascontiguousarray(strategies[seat].probabilities_at(asked))
+                _choose(probabilities, which, np.zeros(len(which), np.int64), dice, tree.child, nodes, NO_TAPE)
+    return _payoffs(tree, cards, nodes)[:, 0]
 
 
 def _check(tree: BettingTree, name: str, asked: Situations, probabilities: FloatTable) -> None:

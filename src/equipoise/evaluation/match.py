@@ -72,7 +72,7 @@ from equipoise.trees.treeplex import Float, Int32
 Known = Literal["both", "a", "b", "none"]
 Through = Literal["tree", "lockstep", "rules"]
 Players = tuple[Player, Player]
-Entrant = Player | AnyPolicy | str  # a string names a baseline
+Entrant = Player | AnyPolicy | SpotPolicy | str  # a string names a baseline
 
 OnHands = Callable[[int], None]
 
@@ -241,7 +241,7 @@ def play_match(
     require_whole("hands", hands, low=4)  # an interval needs two deals, each played twice
     require_seed(seed)
     require_threads(threads)
-    played, players = _seat(a, b, game)
+    played, players = seat_players(a, b, game)
     through = _way_to_play(played, players)
     pairs = (hands + 1) // 2
     known = known or ("both" if through == "tree" else "none")
@@ -276,7 +276,7 @@ class _Watchers(NamedTuple):
 
 
 def _way_to_play(game: Game, players: Players) -> Through:
-    if isinstance(game, PokerGame) and not _betting_can_be_listed(game):
+    if isinstance(game, PokerGame) and not betting_can_be_listed(game):
         return "rules"
     asked_at_once = isinstance(game, PokerGame) and all(isinstance(player, LockstepPlayer) for player in players)
     if asked_at_once and has_board_form(game):  # even where few cards could be listed, it is no gain
@@ -286,7 +286,8 @@ def _way_to_play(game: Game, players: Players) -> Through:
     return "lockstep" if asked_at_once else "rules"
 
 
-def _betting_can_be_listed(game: PokerGame) -> bool:
+def betting_can_be_listed(game: PokerGame) -> bool:
+    """Return whether a game has so few betting nodes that they can be listed."""
     try:
         return betting_size(game.betting).nodes <= MOST_BETTING_NODES
     except EquipoiseError:  # too many even to be counted
@@ -389,7 +390,7 @@ def exact_match(
     on_boards: OnBoards = silent,
 ) -> ExactResult:
     """Return A's exact expected payoff against B from both seats, on a game that can be listed or is over boards."""
-    played, (first, second) = _seat(a, b, game)
+    played, (first, second) = seat_players(a, b, game)
     names, granted = (first.name, second.name), set_threads(threads) if threads > 1 else 1
     if isinstance(first, BoardPlayer) and isinstance(second, BoardPlayer) and has_board_form(played):
         boards = board_form(played)
@@ -414,7 +415,7 @@ def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
     return form, sampled
 
 
-def _seat(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, Players]:
+def seat_players(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, Players]:
     """Return the game and the two players, or say why these two cannot play each other."""
     players = _player(a, "A"), _player(b, "B")
     found = [player for player in players if isinstance(player, QueriedPlayer)]
@@ -459,7 +460,7 @@ def _require_game(player: QueriedPlayer, played: Game) -> None:
 
 
 def _player(entrant: Entrant, letter: str) -> Player:
-    if isinstance(entrant, AnyPolicy):
+    if isinstance(entrant, AnyPolicy | SpotPolicy):
         return player_of(letter, entrant)
     if isinstance(entrant, str):
         if entrant not in BASELINES:

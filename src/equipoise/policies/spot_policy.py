@@ -41,6 +41,7 @@ class SpotLine:
     probabilities: Float  # [hands, actions]
     reach: Float  # [hands]
     values: Float  # [hands, actions]; NaN where no hand of the opponent goes with the own one
+    best_values: Float  # [hands, actions] the same if the player goes on by a best response
     equity: Float  # [hands]
     opponents: Float  # [hands] the weight of the opponent's hands that go with the own one
     stands_for: int = 1  # boards: those that only suits tell from this one are played alike
@@ -87,6 +88,7 @@ class SpotLine:
             probabilities=self.probabilities[some],
             reach=self.reach[some],
             values=self.values[some],
+            best_values=self.best_values[some],
             equity=self.equity[some],
             opponents=self.opponents[some],
         )
@@ -254,6 +256,7 @@ class SpotPolicy:
         renaming: Permutation,
         plans: tuple[Float, Float],
         gradient: Float,
+        response: Float,
     ) -> SpotLine:
         """Return a line from both plans, and from what the acting player's rows are worth on its board."""
         game, number, player, place = self.form.game, betting.round, betting.player, path[-1]
@@ -265,14 +268,18 @@ class SpotPolicy:
         opponent, other_width = 1 - player, int(each.boards.width[place, 1 - player])
         theirs = plans[opponent][rows[opponent] * other_width :][:other_width]
         first, actions = int(each.betting.node_row[node]), int(each.betting.node_actions[node])
-        worth = gradient[first * width : (first + actions) * width].reshape(actions, width)[:, :live]
+        worth, best = (
+            rows[first * width : (first + actions) * width].reshape(actions, width)[:, :live]
+            for rows in (gradient, response)
+        )
         sums = self._sums(number, place, player, node).reshape(actions, width)[:, :live]
         total = sums.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             played = np.where(total > 0.0, sums / total, 1.0 / actions)
             won, beside = self._evaluator.check_down(number, place, player, theirs)
             mass = np.where(beside > 1e-12 * max(theirs.sum(), 1e-300), beside, np.nan)
-            values = worth / mass + game.pot / 2 + betting.spent[player]
+            paid = game.pot / 2 + betting.spent[player]
+            values, best_values = worth / mass + paid, best / mass + paid
             equity = (won / mass + 1.0) / 2
         places = self._places(number, place, player, renaming)
         hands = sorted(places, key=lambda hand: hand[::-1], reverse=True)
@@ -286,6 +293,7 @@ class SpotPolicy:
             probabilities=played.T[order],
             reach=own[order].copy(),
             values=values.T[order],
+            best_values=best_values.T[order],
             equity=equity[order],
             opponents=np.nan_to_num(mass[order]),
         )
@@ -295,7 +303,7 @@ class SpotPolicy:
         betting, cards = self._read_line(text, board)
         path, renaming = self._find(cards)
         number, place = betting.round, path[-1]
-        plans, _ = self._evaluator.board_values(self.strategy, path, player)
+        plans, _, _ = self._evaluator.board_values(self.strategy, path, player)
         width = int(self.form.rounds[number].boards.width[place, player])
         reach = plans[player][self._last_rows(betting)[player] * width :][:width]
         where = {hand: k for k, hand in enumerate(self.form.game.hands)}

@@ -144,6 +144,15 @@ class Evaluator:
         self._sweep(player, strategies[player], respond=False)
         return self._values[player].copy()
 
+    def action_values(self, player: int, strategies: Strategies, *, respond: bool = False) -> Float:
+        """Return the counterfactual value of each of a player's sequences, of all actions after it by its strategy.
+
+        With ``respond``, what follows is a best response to the opponent's strategy instead.
+        """
+        write_plan(self.form.treeplexes[1 - player], strategies[1 - player], self._plans[1 - player])
+        self._sweep(player, strategies[player], respond=respond)
+        return self._gradient[player].copy()
+
     def respond(self, player: int, opponent_plan: Float, best: Float) -> float:
         """Write a best response to ``opponent_plan`` into ``best`` and return its value to the player."""
         self._plans[1 - player][:] = opponent_plan

@@ -93,6 +93,52 @@ def _respond(
                 collect_closings(betting, pairs, first_pair, width, gradient, closing[board, player])
 
 
+@uncounted
+def _value_boards(
+    betting: Betting,
+    payments: Payments,
+    showdowns: Showdowns,
+    pairs: Pairs,
+    first_entries: Int64,
+    first: int,
+    last: int,
+    player: int,
+    first_given: Float,
+    second_given: Float,
+    entering: Float,
+    scratch: Scratch,
+    response: Float,
+    closing: Float,
+    best_closing: Float,
+) -> None:
+    """Write what roots are worth to a player on some boards, as it plays and by a best response.
+
+    What its rows are worth on the last board stays in ``scratch.gradient`` and in ``response``.
+    """
+    gradient = scratch.gradient
+    for board in range(first, last):
+        first_pair = pairs.first_pair[board]
+        width = pairs.first_pair[board + 1] - first_pair
+        place = (first_pair - pairs.first_pair[first]) * first_entries[2]
+        plan_board(betting, pairs, first_entries, first_pair, width, 0, place, first_given, entering, scratch)
+        plan_board(betting, pairs, first_entries, first_pair, width, 1, place, second_given, entering, scratch)
+        board_payments(betting, payments, showdowns, board, first_pair, width, player, scratch)
+        for k in range(betting.rows[player] * width):
+            response[k] = gradient[k]
+        value_rows(betting, player, width, False, scratch.strategy[player], gradient, scratch.values)
+        value_rows(betting, player, width, True, scratch.strategy[player], response, scratch.values)
+        collect_closings(betting, pairs, first_pair, width, gradient, closing[board - first])
+        collect_closings(betting, pairs, first_pair, width, response, best_closing[board - first])
+
+
+@kernel
+def _value_start(
+    betting: Betting, player: int, width: int, respond: bool, strategy: Float, gradient: Float, value: Float
+) -> None:
+    """Pass the worth of the first round's rows up."""
+    value_rows(betting, player, width, respond, strategy, gradient, value)
+
+
 @kernel
 def enter_boards(
     betting: Betting, closings: Int64, width: int, strategy: Float, plan: Float, player: int, entering: Float
@@ -211,6 +257,13 @@ def over_boards(
     on_threads(threads, some, range(0, form.num_boards, BOARDS_AT_ONCE))
 
 
+class RowValues(NamedTuple):
+    """What a player's rows are worth, [rows x classes]: means over the opponent's hands of payoff x reach."""
+
+    played: Float  # what follows is the player's own strategy
+    best: Float  # what follows is a best response
+
+
 class BoardEvaluator:
     """Best responses on a board form, and what strategies win from each other."""
 
@@ -256,6 +309,70 @@ class BoardEvaluator:
 
         over_boards(form, self.threads, work, self._on_boards)
         return self._value(seatings[0], played[0]), self._value(seatings[1], played[1])
+
+    def enter(self, first: BoardStrategy, second: BoardStrategy) -> Entered:
+        """Return the first round when player 0 plays by the first of two strategies, and player 1 by the second."""
+        return enter(self.form, (written_start(self.form, first), written_start(self.form, second)))
+
+    def board_values(
+        self, player: int, strategies: tuple[BoardStrategy, BoardStrategy], entered: Entered, board: int
+    ) -> RowValues:
+        """Return what a player's rows are worth on a board, as the two seats play."""
+        response, roots = np.empty_like(self._scratch[0].gradient), np.empty((2, 1, *entered.entering.shape[1:]))
+        self._value_some(0, board, board + 1, player, strategies, entered, response, *roots)
+        size = int(self.form.betting[1].rows[player] * np.diff(self.form.pairs.first_pair[board : board + 2])[0])
+        return RowValues(self._scratch[0].gradient[:size].copy(), response[:size].copy())
+
+    def start_values(self, player: int, strategies: tuple[BoardStrategy, BoardStrategy], entered: Entered) -> RowValues:
+        """Return what a player's rows of the first round are worth; this goes through all boards."""
+        form, width = self.form, self.form.num_starting_classes
+        closing, best = (np.empty((form.num_boards, *entered.entering.shape[1:])) for _ in range(2))
+        responses = [np.empty_like(scratch.gradient) for scratch in self._scratch]
+
+        def work(lane: int, first: int, last: int) -> None:
+            into = responses[lane], closing[first:last], best[first:last]
+            self._value_some(lane, first, last, player, strategies, entered, *into)
+
+        over_boards(form, self.threads, work, self._on_boards)
+        strategy, rows = entered.strategies[player], []
+        for respond, brought in ((False, closing), (True, best)):
+            gradient = self._start_gradient(player, entered, brought)
+            _value_start(form.betting[0], player, width, respond, strategy, gradient, np.empty(width))
+            rows.append(gradient)
+        return RowValues(*rows)
+
+    def _value_some(
+        self,
+        lane: int,
+        first: int,
+        last: int,
+        player: int,
+        strategies: tuple[BoardStrategy, BoardStrategy],
+        entered: Entered,
+        response: Float,
+        closing: Float,
+        best_closing: Float,
+    ) -> None:
+        form = self.form
+        mine = self._read(strategies[0], first, last)
+        theirs = mine if strategies[1] is strategies[0] else self._read(strategies[1], first, last)
+        _value_boards(
+            form.betting[1],
+            form.payments[1],
+            form.showdowns,
+            form.pairs,
+            form.first_entries,
+            first,
+            last,
+            player,
+            mine,
+            theirs,
+            entered.entering,
+            self._scratch[lane],
+            response,
+            closing,
+            best_closing,
+        )
 
     def _value(self, entered: Entered, played: Float) -> float:
         """Return what player 0 wins, from what it wins on each board and by folds before there is one."""

@@ -238,8 +238,11 @@ class SpotEvaluator:
             best.append(float(share @ response))
         return SpotValues((values[0], values[1]), (best[0], best[1]))
 
-    def board_values(self, strategy: SpotStrategy, path: Sequence[int], player: int) -> tuple[Pair, Float]:
-        """Return both plans, and what a player's rows are worth, on the last of some boards that follow each other."""
+    def board_values(self, strategy: SpotStrategy, path: Sequence[int], player: int) -> tuple[Pair, Float, Float]:
+        """Return both plans, and what a player's rows are worth, on the last of some boards that follow each other.
+
+        Rows are valued twice: by the player's own strategy, and by a best response.
+        """
         lane, before, steps = self._lanes[0], self._weights, self._steps
         for number, board in enumerate(path[:-1]):
             steps = self._down(lane, strategy, number, board, player, before, steps, both=True)
@@ -248,7 +251,8 @@ class SpotEvaluator:
         nowhere = np.zeros((2, self._rounds[number].betting.roots * steps[player]))
         self._board(lane, strategy, number, path[-1], player, before, steps, *nowhere, both=True)
         scratch = lane.scratch[number]
-        return (scratch.plans[0].copy(), scratch.plans[1].copy()), scratch.gradient.copy()
+        plans = scratch.plans[0].copy(), scratch.plans[1].copy()
+        return plans, scratch.gradient.copy(), lane.response[number].copy()
 
     def check_down(self, number: int, board: int, player: int, reach: Float) -> tuple[Float, Float]:
         """Return, for each of a player's hands, won less lost if nobody bets, and the weight of the opponent's hands.

@@ -1,0 +1,70 @@
+"""The one door to values of actions: from a policy and an opponent to what can appraise the game they play."""
+
+from functools import partial
+
+from equipoise.errors import NotMeasurable, NotSupported
+from equipoise.evaluation.appraisal import Appraiser, InfosetValues
+from equipoise.evaluation.board_action_values import BoardAppraiser
+from equipoise.evaluation.listed_values import ListedAppraiser
+from equipoise.evaluation.match import Entrant, betting_can_be_listed, seat_players
+from equipoise.evaluation.players import Baseline, BoardPlayer, ListedPlayer, LockstepPlayer, Player, QueriedPlayer
+from equipoise.evaluation.sampled_values import SampledAppraiser
+from equipoise.evaluation.spot_action_values import SpotAppraiser
+from equipoise.games import Game
+from equipoise.games.poker import PokerGame
+from equipoise.games.sizes import too_large_to_list
+from equipoise.games.spots import Spot
+from equipoise.policies.board_policy import BoardPolicy
+from equipoise.policies.spot_policy import SpotPolicy
+from equipoise.trees.board_evaluator import OnBoards, silent
+from equipoise.trees.board_form import has_board_form
+from equipoise.trees.spot_form import spot_form
+
+
+def appraiser(
+    policy: Entrant,
+    opponent: Entrant | None = None,
+    *,
+    game: Game | str | None = None,
+    threads: int = 1,
+    on_boards: OnBoards = silent,
+) -> Appraiser:
+    """Return what appraises the infosets of a policy that meets an opponent; by default it meets itself.
+
+    Either may also be a player, or the name of a simple one (``uniform``); ``game`` is needed if neither says it.
+    """
+    played, (player, other) = seat_players(policy, policy if opponent is None else opponent, game)
+    if isinstance(played, Spot):
+        return _of_spot(played, player, other)
+    if has_board_form(played) and isinstance(player, BoardPlayer) and isinstance(other, BoardPlayer):
+        assert isinstance(played, PokerGame)
+        forms = [each.policy.form for each in (player, other) if _over_boards(each)]  # type: ignore[attr-defined]
+        made = partial(BoardAppraiser, played, player, other, threads=threads, on_boards=on_boards)
+        return made(form=forms[0]) if forms else made()
+    if not too_large_to_list(played) and isinstance(player, ListedPlayer) and isinstance(other, ListedPlayer):
+        return ListedAppraiser(played, player, other)
+    asked_at_once = isinstance(player, LockstepPlayer) and isinstance(other, LockstepPlayer)
+    if isinstance(played, PokerGame) and asked_at_once and betting_can_be_listed(played):
+        assert isinstance(player, LockstepPlayer) and isinstance(other, LockstepPlayer)
+        return SampledAppraiser(played, player, other)
+    raise NotMeasurable(f"values of actions in {played.name} cannot be found: it is too large, or its players cannot")
+
+
+def _over_boards(player: Player) -> bool:
+    return isinstance(player, QueriedPlayer) and isinstance(player.policy, BoardPolicy)
+
+
+def _of_spot(game: Spot, *players: Player) -> SpotAppraiser:
+    found: list[SpotPolicy | Baseline] = []
+    for player in players:
+        given = player.policy if isinstance(player, QueriedPlayer) else player
+        if not isinstance(given, SpotPolicy | Baseline):
+            raise NotSupported(f"{player.name} cannot be valued in a spot; a solved policy or a simple player can")
+        found.append(given)
+    forms = [each.form for each in found if isinstance(each, SpotPolicy)]
+    return SpotAppraiser(found[0], found[1], forms[0] if forms else spot_form(game))
+
+
+def action_values(policy: Entrant, infoset_key: str, *, opponent: Entrant | None = None) -> InfosetValues:
+    """Return what is known of an infoset; an :func:`appraiser` answers many such questions faster."""
+    return appraiser(policy, opponent).at(infoset_key)
