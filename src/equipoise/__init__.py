@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.games.spots import spot
     from equipoise.policies import Policy
+    from equipoise.resolving import Resolved, resolve
     from equipoise.solving import Solution, load_policy, resume, solve
 
     __version__: str
@@ -31,6 +32,7 @@ _HOMES = {
     "EquipoiseError": "equipoise.errors",
     "Game": "equipoise.games",
     "Policy": "equipoise.policies",
+    "Resolved": "equipoise.resolving",
     "Solution": "equipoise.solving",
     "State": "equipoise.games",
     "action_values": "equipoise.evaluation",
@@ -41,6 +43,7 @@ _HOMES = {
     "load_policy": "equipoise.solving",
     "nash_conv": "equipoise.evaluation",
     "play_match": "equipoise.evaluation",
+    "resolve": "equipoise.resolving",
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
     "spot": "equipoise.games.spots",
@@ -53,6 +56,7 @@ __all__ = [
     "EquipoiseError",
     "Game",
     "Policy",
+    "Resolved",
     "Solution",
     "State",
     "__version__",
@@ -65,6 +69,7 @@ __all__ = [
     "load_policy",
     "nash_conv",
     "play_match",
+    "resolve",
     "resume",
     "solve",
     "spot",

@@ -380,6 +380,45 @@ def evaluate(
 
 
 @app.command
+def resolve(
+    game: Annotated[str, Parameter(help="A game with public states: Kuhn, One-Card, Leduc and Bluff games.")],
+    /,
+    *,
+    gadget: Annotated[
+        Literal["cfrd", "maxmargin", "unsafe"],
+        Parameter(help="What bounds the opponent: cfrd, maxmargin, or unsafe for nothing but its range."),
+    ] = "cfrd",
+    values: Annotated[
+        str,
+        Parameter(help="What a deal of board cards is worth: exact (solved on), check-down (equity) or zero."),
+    ] = "exact",
+    iterations: Annotated[int, Parameter(help="Iterations of each solve."), WHOLE] = 1000,
+    output: Annotated[
+        Path | None, Parameter(name=("--output", "-o"), help="Write the agent's strategy to this policy file.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Let an agent re-solve every public state at which it acts, and evaluate it exactly."""
+    from equipoise.games import load_game
+    from equipoise.resolving import resolve as resolve_game
+    from equipoise.views.progress import show_progress
+
+    loaded = load_game(game)
+    with show_progress(f"{game} by continual re-solving") as on_progress:
+        found = resolve_game(loaded, gadget=gadget, values=values, iterations=iterations, on_progress=on_progress)
+    if found.warning is not None:
+        _warn(found.warning)
+    if output is not None:
+        found.policy.save(output)
+    numbers = found.summary() | ({} if output is None else {"output": str(output)})
+    if json:
+        return _print_json(numbers)
+    from equipoise.views.tables import print_numbers
+
+    return print_numbers(numbers, unit=loaded.chip_unit())
+
+
+@app.command
 def match(
     a: Annotated[str, Parameter(help="A run directory or policy file, or uniform, always-call, always-raise.")],
     b: Annotated[str, Parameter(help="The other player.")],

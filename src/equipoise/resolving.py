@@ -1,0 +1,132 @@
+"""Play a game by continual re-solving, and measure that exactly: one call.
+
+found = equipoise.resolve("nl_leduc(stack=5)", gadget="cfrd", values="exact", iterations=1000)
+found.exploitability, found.policy.action_probabilities("Qs|r2")
+"""
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import NotFound, nearest
+from equipoise.games import Game, as_game
+from equipoise.policies.policy import Policy, policy_from_strategies
+from equipoise.runs.phases import EVALUATION, PREPARING, SOLVING, OnProgress, Phases, unseen
+from equipoise.solvers.leaf_values import LEAF_VALUES, ValuesOf
+from equipoise.solvers.lookahead_cfr import Gadget
+from equipoise.solvers.resolving import DEFAULT_ITERATIONS, ContinualResolving
+from equipoise.trees.best_response import BestResponses, Evaluator
+from equipoise.trees.public_tree import vector_form
+from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.treeplex import Float
+
+UNSAFE = (
+    "unsafe re-solving keeps ranges only, and the opponent need not play what they were worked out from: here the "
+    "agent's exploitability is {exploitability:.4g} {unit}; the gadgets cfrd and maxmargin bound it"
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Resolved:
+    """An agent that re-solves every public state, with its strategy listed and evaluated exactly."""
+
+    agent: ContinualResolving
+    form: SequenceForm
+    strategies: tuple[Float, Float]
+    responses: BestResponses
+    values: str
+    seconds: float
+
+    @property
+    def exploitability(self) -> float:
+        """Return the mean of what the two players could gain against the agent."""
+        return self.responses.exploitability
+
+    @property
+    def warning(self) -> str | None:
+        """Return what is to be said of the way the agent re-solves, if anything."""
+        if self.agent.gadget != "unsafe":
+            return None
+        return UNSAFE.format(exploitability=self.exploitability, unit=self.form.game.chip_unit())
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, each under its name."""
+        return {
+            "game": self.form.game.address,
+            "gadget": self.agent.gadget,
+            "values": self.values,
+            "iterations": self.agent.iterations,
+            "solves": self.agent.solves,
+            "value": self.responses.value,
+            "nash_conv": self.responses.nash_conv,
+            "exploitability": self.exploitability,
+            "seconds": self.seconds,
+        }
+
+    @cached_property
+    def policy(self) -> Policy:
+        """Return what the agent plays, everywhere."""
+        told = self.summary()
+        origin = {"algorithm": "continual re-solving", **{name: told[name] for name in told if name != "game"}}
+        return policy_from_strategies(self.form, self.strategies, origin)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.agent.name} on {self.form.game.name}: {self.agent.solves:,} solves, {self.agent.iterations:,} "
+            f"iterations each, exploitability {self.exploitability:.4g}>"
+        )
+
+
+def agent_of(
+    game: Game | str,
+    *,
+    gadget: Gadget = "cfrd",
+    values: str | Path = "exact",
+    iterations: int = DEFAULT_ITERATIONS,
+) -> ContinualResolving:
+    """Return the agent: a player for matches, which re-solves where it comes."""
+    game = as_game(game)
+    return ContinualResolving(game, values_named(values), gadget=gadget, iterations=iterations)
+
+
+def values_named(values: str | Path) -> ValuesOf:
+    """Return the values at closings that a name or a file stands for."""
+    if str(values) in LEAF_VALUES:
+        return LEAF_VALUES[str(values)]
+    listed = ", ".join(LEAF_VALUES)
+    raise NotFound(f"values '{values}' are neither a file nor one of {listed}{nearest(str(values), LEAF_VALUES)}")
+
+
+def resolve(
+    game: Game | str,
+    *,
+    gadget: Gadget = "cfrd",
+    values: str | Path = "exact",
+    iterations: int = DEFAULT_ITERATIONS,
+    on_progress: OnProgress = unseen,
+) -> Resolved:
+    """Let an agent re-solve every public state at which it may act, in both seats, and evaluate it exactly.
+
+    ``gadget`` is what bounds the opponent: ``cfrd``, ``maxmargin``, or ``unsafe`` for nothing. ``values`` is what the
+    deal of board cards is worth: ``exact`` solves on, ``check-down`` is the equity, ``zero`` nothing.
+    """
+    begun = time.perf_counter()
+    phases = Phases(on_progress)
+    with phases.noticing_compilation():
+        with phases.doing(PREPARING):
+            agent = agent_of(game, gadget=gadget, values=values, iterations=iterations)
+            form = vector_form(agent.tree)
+        with phases.doing(SOLVING, "re-solving"):
+            strategies = agent.strategies(form, phases.report)
+        with phases.doing(EVALUATION):
+            responses = Evaluator(form).best_responses(strategies)
+    return Resolved(
+        agent=agent,
+        form=form,
+        strategies=strategies,
+        responses=responses,
+        values=str(values),
+        seconds=time.perf_counter() - begun,
+    )
