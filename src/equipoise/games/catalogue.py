@@ -77,6 +77,16 @@ def _last_round(text: str) -> bool:
     return text == "played"
 
 
+_NOLIMIT = (
+    Parameter(name="stack", default="20000", meaning="chips a player, blinds included", read=_integer(100, 999999)),
+    Parameter(
+        name="actions",
+        default="fcpa",
+        meaning="raises: fcpa (pot, all-in), full (any), or fractions of the pot such as 0.5-1-2-allin",
+        read=_actions,
+    ),
+)
+
 CATALOGUE: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -141,18 +151,15 @@ CATALOGUE: dict[str, Entry] = {
             name="nolimit_holdem",
             about="heads-up no-limit Texas hold'em, with an action abstraction",
             source="ACPC; Double Neural CFR 2020",
-            parameters=(
-                Parameter(
-                    name="stack", default="20000", meaning="chips a player, blinds included", read=_integer(100, 999999)
-                ),
-                Parameter(
-                    name="actions",
-                    default="fcpa",
-                    meaning="raises: fcpa (pot, all-in), full (any), or fractions of the pot such as 0.5-1-2-allin",
-                    read=_actions,
-                ),
-            ),
+            parameters=_NOLIMIT,
             make=lambda stack, actions: poker.nolimit_holdem(stack, actions),
+        ),
+        Entry(
+            name="nolimit_flop_holdem",
+            about="no-limit hold'em that ends after the flop, with an action abstraction",
+            source="ours: exact where no-limit hold'em is not",
+            parameters=_NOLIMIT,
+            make=lambda stack, actions: poker.nolimit_flop_holdem(stack, actions),
         ),
         Entry(
             name="goofspiel",

@@ -313,6 +313,15 @@ def action_sizes(text: str) -> PotSizes | None:
 
 def nolimit_holdem(stack: int = 20_000, actions: str = "fcpa") -> PokerGame:
     """Heads-up no-limit hold'em, as in the ACPC, with any raise or only some (``actions``)."""
+    return _nolimit("nolimit_holdem", 4, stack, actions)
+
+
+def nolimit_flop_holdem(stack: int = 20_000, actions: str = "fcpa") -> PokerGame:
+    """No-limit hold'em without turn and river: two rounds of betting, and the showdown on the flop."""
+    return _nolimit("nolimit_flop_holdem", 2, stack, actions)
+
+
+def _nolimit(name: str, rounds: int, stack: int, actions: str) -> PokerGame:
     sizes = action_sizes(actions)
-    rounds = tuple(BettingRound(first_player=min(number, 1), pot_sizes=sizes) for number in range(4))
-    return _holdem(f"nolimit_holdem(stack={stack},actions={actions})", rounds, stack)
+    betting = tuple(BettingRound(first_player=min(number, 1), pot_sizes=sizes) for number in range(rounds))
+    return _holdem(f"{name}(stack={stack},actions={actions})", betting, stack)
