@@ -69,6 +69,13 @@ def level(record_property):
 
 
 def pytest_terminal_summary(terminalreporter, config):
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "no Chromium" in str(report.longrepr)]
+    if skipped:
+        terminalreporter.section("BROWSER TESTS WERE SKIPPED", sep="!", red=True, bold=True)
+        terminalreporter.write_line(
+            f"{len(skipped)} tests of the page need Chromium, and there is none here: apt install chromium, or set "
+            "EQUIPOISE_CHROMIUM to a binary"
+        )
     if config.getoption("--seeds") == 1:
         return
     spreads = defaultdict(list)

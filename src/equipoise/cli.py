@@ -66,36 +66,18 @@ Threads = Annotated[int, Parameter(help="Threads to use where they help; the res
 def games(*, json: Json = False) -> None:
     """List the games, with their sizes."""
     from equipoise.games import ADAPTERS, CATALOGUE
+    from equipoise.views.games import list_games, sizes
 
-    sizes = _sizes()
     if json:
-        listed = [
-            {
-                "game": e.name,
-                "usage": e.usage,
-                "parameters": {parameter.name: parameter.meaning for parameter in e.parameters},
-                "about": e.about,
-                "source": e.source,
-                "infosets": sizes[e.name],
-            }
-            for e in CATALOGUE.values()
-        ]
-        return _print_json({"games": listed, "adapters": ADAPTERS})
+        return _print_json(list_games())
     from equipoise.views.tables import print_rows
 
-    rows = [(e.usage, f"{sizes[e.name]:,}", e.about, e.source) for e in CATALOGUE.values()]
+    counted = sizes()
+    rows = [(e.usage, f"{counted[e.name]:,}", e.about, e.source) for e in CATALOGUE.values()]
     print_rows(rows, columns=("game", "infosets", "what it is", "source"))
     print()
     print_rows(list(ADAPTERS.items()), columns=("more games", "what they are"))
     return None
-
-
-def _sizes() -> dict[str, int]:
-    """Count the infosets of each built-in game at its default parameters."""
-    from equipoise.games import CATALOGUE, load_game
-    from equipoise.trees.compile import count_infosets
-
-    return {entry.name: count_infosets(load_game(entry.usage)) for entry in CATALOGUE.values()}
 
 
 @app.command
@@ -107,11 +89,11 @@ def algorithms(
 ) -> None:
     """List the algorithms, or explain one of them: its paper, parameters and presets."""
     from equipoise.solvers.recipes import RECIPES, find_recipe
-    from equipoise.views.algorithms import described, print_algorithm, print_algorithms
+    from equipoise.views.algorithms import list_algorithms, print_algorithm, print_algorithms
 
-    recipes = list(RECIPES.values()) if name is None else [find_recipe(name)]
     if json:
-        return _print_json({"algorithms": [described(recipe) for recipe in recipes]})
+        return _print_json(list_algorithms(name))
+    recipes = list(RECIPES.values()) if name is None else [find_recipe(name)]
     return print_algorithms(recipes) if name is None else print_algorithm(recipes[0])
 
 
@@ -266,15 +248,13 @@ def solve(
 def print_config(run: Run, /, *, json: Json = False) -> None:
     """Print a run's configuration as TOML, every setting in full; `equipoise solve --config` makes the run again."""
     from equipoise.runs.directory import RunDirectory
-    from equipoise.runs.run_file import run_file
     from equipoise.runs.settings import settings_of
-    from equipoise.solvers.recipes import find_recipe
+    from equipoise.solving import run_file_of
 
-    config = settings_of(RunDirectory.open(run))
+    opened = RunDirectory.open(run)
     if json:
-        return _print_json(config)
-    recipe = find_recipe(config["algorithm"])
-    print(run_file({**config, "parameters": recipe.as_given(recipe.recorded(config["parameters"]))}), end="")
+        return _print_json(settings_of(opened))
+    print(run_file_of(opened), end="")
     return None
 
 
@@ -330,6 +310,46 @@ def resume(
             on_complaint=_warn,
         )
     _print_solution(solution, run, json)
+
+
+@app.command
+def serve(
+    what: Annotated[
+        list[str] | None,
+        Parameter(help="Folders of runs, run directories, policy files and games to show; by default the folder runs."),
+    ] = None,
+    /,
+    *,
+    browser: Annotated[bool, Parameter(negative="--no-browser", help="Open the page in the browser.")] = True,
+    port: Annotated[
+        int | None, Parameter(help="The port to listen at; by default 8017, or a free one; 0 is a free one."), WHOLE
+    ] = None,
+    host: Annotated[
+        str,
+        Parameter(
+            help="The address to listen at. Any but this machine's own makes the page need a token, printed once."
+        ),
+    ] = "127.0.0.1",
+    json: Json = False,
+) -> None:
+    """Show runs and strategies in the browser, as a page that this machine serves until Ctrl-C.
+
+    New runs are kept in the first folder that is given. The page runs a game in Python (python:PATH) only if you
+    name it here.
+    """
+    from equipoise.web.server import serve as serve_page
+    from equipoise.web.site import site_of
+
+    site = site_of(what or [])
+
+    def ready(address: str) -> None:
+        if json:
+            _print_json({"url": address, "folder": str(site.home)})
+        else:
+            print(f"the page is at {address} (Ctrl-C ends it; runs that it has started go on)")
+        sys.stdout.flush()
+
+    serve_page(site, host=host, port=port, browser=browser, on_ready=ready)
 
 
 @app.command

@@ -39,6 +39,7 @@ from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, re
 from equipoise.runs.drive import Interrupted, Record, Stop, drive
 from equipoise.runs.interrupts import interrupts
 from equipoise.runs.phases import FITTING, KINDS, PREPARING, WRITING, OnProgress, Phase, Phases, unseen
+from equipoise.runs.run_file import run_file
 from equipoise.runs.settings import settings_of
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
@@ -655,6 +656,13 @@ def _policy_of(solver: Solver, origin: Mapping[str, Any], phases: Phases) -> Any
     if isinstance(form, LargeForm):
         raise TooLarge(f"{form.game.name} has too many infosets to list its policy; its run can be resumed, not shown")
     return policy_from_strategies(form, strategy, origin, solver.reached())
+
+
+def run_file_of(directory: RunDirectory) -> str:
+    """Return a run's settings as TOML, every one of them; ``equipoise solve --config`` makes the run again."""
+    config = settings_of(directory)
+    recipe = find_recipe(config["algorithm"])
+    return run_file({**config, "parameters": recipe.as_given(recipe.recorded(config["parameters"]))})
 
 
 def has_networks(path: str | Path) -> bool:

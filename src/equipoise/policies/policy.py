@@ -176,6 +176,20 @@ def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[st
         np.savez(file, header=_bytes(json.dumps(dict(header))), **arrays)  # type: ignore[arg-type]
 
 
+def game_named_in(path: str | Path) -> str:
+    """Return the game that a policy file names, without reading the policy."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            game = json.loads(arrays["header"].tobytes())["game"]
+    except FileNotFoundError:
+        raise NotFound(f"{path}: there is no such file or run") from None
+    except Exception as error:  # as in read_policy
+        raise DamagedFile(f"{path} is not a policy file, or is damaged ({damage(error)})") from None
+    if not isinstance(game, str):
+        raise DamagedFile(f"{path} is damaged: it names no game")
+    return StoredText(game)
+
+
 def read_policy(path: str | Path) -> Policy | SavedArrays:
     """Read a policy file, or say what is wrong with it."""
     try:

@@ -6,12 +6,17 @@ import fcntl
 import json
 import os
 import platform
+import shutil
+import subprocess
+import time
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 from equipoise.errors import CannotWrite, EquipoiseWarning, RunBusy
 
 NAME = "lock"
+TRIES, PAUSE = 5, 0.01  # whoever asks whether a lock is held holds it for a moment
 
 
 class Lock:
@@ -25,7 +30,7 @@ class Lock:
         except OSError as error:
             raise CannotWrite(f"cannot write to the run directory {folder}: {error.strerror}") from None
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(self._handle)
         except BlockingIOError:
             holder = _described(os.pread(self._handle, 1000, 0))
             self.release()
@@ -57,6 +62,80 @@ class Lock:
     def __del__(self) -> None:
         if hasattr(self, "_handle"):
             self.release()
+
+
+def _take(handle: int) -> None:
+    """Lock an open file; raise BlockingIOError if another process keeps it."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not tries_left:
+                raise
+            time.sleep(PAUSE)
+    return None
+
+
+class Holder(NamedTuple):
+    """Who holds a lock, as its file says; another machine's processes are not ours to signal."""
+
+    pid: int
+    host: str
+    since: str
+
+
+def is_held(file: Path) -> bool:
+    """Return whether a process holds the lock that is this file."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+def holder(folder: Path) -> Holder | None:
+    """Return who writes to a run directory at the moment; None if nobody does, or nobody knows who."""
+    file = folder / NAME
+    if not is_held(file):
+        return None
+    try:
+        who = json.loads(file.read_bytes())
+        return Holder(int(who["pid"]), str(who["host"]), str(who["since"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def has_open(pid: int, file: Path) -> bool:
+    """Return whether a process of this machine has a file open. What a file says of a process may be anybody's word."""
+    if pid <= 1:
+        return False
+    try:
+        wanted = os.stat(file)
+        if Path("/proc/self/fd").is_dir():
+            for link in os.scandir(f"/proc/{pid}/fd"):
+                try:
+                    if os.path.samestat(os.stat(link.path), wanted):
+                        return True
+                except OSError:  # closed meanwhile, or no file
+                    continue
+            return False
+        listing = shutil.which("lsof")
+        if listing is None:
+            return False
+        found = subprocess.run(
+            [listing, "-t", "--", str(file)], capture_output=True, text=True, timeout=10, check=False
+        )
+        return str(pid) in found.stdout.split()
+    except (OSError, subprocess.SubprocessError):
+        return False
 
 
 def _described(content: bytes) -> str:

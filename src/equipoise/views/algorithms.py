@@ -5,7 +5,7 @@ from typing import Any
 
 from equipoise.settings import Choice
 from equipoise.solvers.papers import TITLES
-from equipoise.solvers.recipes import Recipe
+from equipoise.solvers.recipes import RECIPES, Recipe, find_recipe
 from equipoise.views.tables import print_rows
 
 
@@ -25,6 +25,11 @@ def described(recipe: Recipe) -> dict[str, Any]:
         "presets": {name: preset.values() for name, preset in recipe.presets.items()},
         "large_games": {knob.name: knob.unlisted for knob in recipe.knobs if knob.unlisted != knob.default},
     }
+
+
+def list_algorithms(name: str | None = None) -> dict[str, Any]:
+    """Return all algorithms, or the one of this name, as JSON has them."""
+    return {"algorithms": [described(each) for each in (RECIPES.values() if name is None else [find_recipe(name)])]}
 
 
 def print_algorithms(recipes: Iterable[Recipe]) -> None:

@@ -1,0 +1,65 @@
+"""What every room asks: what this page is about, games, algorithms, and what can be opened."""
+
+from pathlib import Path
+
+from equipoise import __version__
+from equipoise.evaluation.players import BASELINES
+from equipoise.runs.listing import list_runs
+from equipoise.views.algorithms import list_algorithms
+from equipoise.views.games import list_games
+from equipoise.web.answers import Answer, Answers, Asked
+from equipoise.web.site import KEPT, Site
+
+MOST_FILES = 1000
+
+
+def page(site: Site, asked: Asked) -> Answer:
+    """Return what this page is about."""
+    return {
+        "version": __version__,
+        "folder": str(site.home),
+        "given": [str(path) for path in site.given],
+        "games": list(site.games),
+        "baselines": list(BASELINES),
+    }
+
+
+def games(site: Site, asked: Asked) -> Answer:
+    """Return the games, as ``equipoise games --json`` does, and those that this page was given."""
+    return {**list_games(), "given": list(site.games)}
+
+
+def algorithms(site: Site, asked: Asked) -> Answer:
+    """Return the algorithms, as ``equipoise algorithms --json`` does; or one of them."""
+    return list_algorithms(asked.text("name", "") or None)
+
+
+def policies(site: Site, asked: Asked) -> Answer:
+    """Return what has a policy that can be opened: runs with a checkpoint or a policy, and policy files."""
+    runs = [each for root in site.roots if root.is_dir() for each in list_runs(root)]
+    found = [
+        {
+            "policy": each["run"],
+            **{name: each.get(name) for name in ("game", "algorithm", "iteration", "exploitability")},
+        }
+        for each in runs
+        if "error" not in each and (each["checkpoint"] > 0 or (Path(each["run"]) / "policy.npz").exists())
+    ]
+    files = [path for root in site.roots for path in _policy_files(root)]
+    return {"policies": [*found, *({"policy": str(file)} for file in files[:MOST_FILES])]}
+
+
+def _policy_files(root: Path) -> list[Path]:
+    """Return the policy files of a folder and of the folders in it; not those of runs."""
+    if root.is_file():
+        return [root]
+    inside = [*root.glob("*.npz"), *root.glob("*/*.npz")]
+    return sorted(file for file in inside if not (file.parent / "config.json").exists() and KEPT not in file.parts)
+
+
+ANSWERS: Answers = {
+    "GET /api/page": page,
+    "GET /api/games": games,
+    "GET /api/algorithms": algorithms,
+    "GET /api/policies": policies,
+}
