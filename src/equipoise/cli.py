@@ -991,8 +991,16 @@ def _warnings_in_a_line() -> Iterator[None]:
         yield
 
 
+def _open_closed_streams() -> None:
+    """Open standard streams that were closed (``2>&-``) on nothing, before a file of the user's gets their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (open to the end)
+
+
 def main() -> None:
     """Run the command line; mistakes end with one line on standard error (and as JSON on request) and exit code 2."""
+    _open_closed_streams()
     try:
         try:
             with _warnings_in_a_line():

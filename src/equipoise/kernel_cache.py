@@ -100,7 +100,7 @@ class KernelCache(_Cache):
             os.replace(temporary, file)
         except OSError as error:
             Path(temporary).unlink(missing_ok=True)
-            _warn_once(file.parent, error)
+            _warn_once(file.parent, error.strerror or str(error))
 
     def enable(self) -> None:
         """Do nothing: a kernel's cache is always on."""
@@ -204,14 +204,13 @@ def _folder() -> Path | None:
             if time.time() - file.stat().st_mtime > _FORGOTTEN_AFTER:
                 file.unlink(missing_ok=True)
     except OSError as error:
-        _warn_once(folder, error)
+        _warn_once(folder, error.strerror or str(error))
         return None
     return folder
 
 
 @functools.cache
-def _warn_once(folder: Path | str, error: OSError) -> None:
-    reason = error.strerror or str(error)
+def _warn_once(folder: Path | str, reason: str) -> None:
     warnings.warn(
         f"compiled kernels cannot be kept in {folder} ({reason}): each run compiles them again; set "
         "NUMBA_CACHE_DIR to a folder that can be written",

@@ -406,6 +406,8 @@ def first_with(ending, arrays):
         ("two", "exp_avg_sq", lambda a: a[:1]),
         ("two", "scale", lambda a: a.astype(np.complex128)),
         ("two", "last_seen", lambda a: a[..., None]),
+        ("two", "nodes_touched", lambda a: a + np.inf),
+        ("two", "nodes_touched", lambda a: a * np.nan),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_its_solver_is_refused(deep, tmp_path, which, ending, change):

@@ -277,6 +277,18 @@ def test_a_reader_that_leaves_early_is_no_error(run, kuhn, tmp_path, arguments):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error_and_no_file_gets_what_was_meant_for_them(tmp_path, closed):
+    solve = f"{sys.executable} -m equipoise solve kuhn_poker --iterations 10 --out run {closed}"
+    done = subprocess.run(["sh", "-c", solve], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("game ") == (closed == "2>&-")
+    lines = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
+    assert lines and all(json.loads(line)["iteration"] <= 10 for line in lines)
+    wrong = f"{sys.executable} -m equipoise solve kuhn_poker --iterations 0 --out wrong {closed}"
+    assert subprocess.run(["sh", "-c", wrong], cwd=tmp_path, timeout=120, capture_output=True).returncode == 2
+
+
 def test_ctrl_c_saves_and_says_how_to_resume(tmp_path):
     def start(*arguments):
         command = [sys.executable, "-m", "equipoise", *arguments]

@@ -93,7 +93,7 @@ def showdowns(game: PokerGame, cards: Int8, which: Int64) -> Int8:
     for row, dealt in enumerate(cards[which].tolist()):
         board = tuple(dealt[2 * hole :])
         first, second = (
-            game.strength(game.deck, tuple(sorted(hand)), board) for hand in (dealt[:hole], dealt[hole : 2 * hole])
+            game.strength_of(tuple(sorted(hand)), board) for hand in (dealt[:hole], dealt[hole : 2 * hole])
         )
         out[row] = (first > second) - (first < second)
     return out

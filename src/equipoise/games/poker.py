@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
 from math import comb, inf, prod
+from operator import index
 
+from equipoise.errors import InvalidGame
 from equipoise.games.betting import (
     BettingRound,
     BettingRules,
@@ -25,6 +27,7 @@ from equipoise.games.betting import (
 from equipoise.games.game import CHANCE, TERMINAL, Game, State
 
 Cards = tuple[int, ...]
+LARGEST_STRENGTH = 2**30  # kernels compare 32 bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +108,21 @@ class PokerGame(Game):
     def board_size(self, betting_round: int) -> int:
         """Return how many board cards are open in a round."""
         return sum(self.board_cards[: betting_round + 1])
+
+    def strength_of(self, hand: Cards, board: Cards) -> int:
+        """Return the strength of a hand at a showdown; what ``strength`` answers may be anybody's, and is checked."""
+        try:
+            strength = self.strength(self.deck, hand, board)
+            whole = index(strength)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            raise InvalidGame(
+                f"{self.name}: strength() of {self.deck.text(hand)} on the board {self.deck.text(board) or '(none)'} "
+                f"is not a whole number ({said})"
+            ) from error
+        if not -LARGEST_STRENGTH <= whole <= LARGEST_STRENGTH:
+            raise InvalidGame(f"{self.name}: strength() of {self.deck.text(hand)} is {whole}: give at most 2**30")
+        return whole
 
     def vector_width(self, betting_round: int) -> int:
         """Return how many (board, private hand) pairs there are in a round; boards by what each deal brought."""
@@ -216,7 +234,7 @@ class PokerState(State):
         at_risk = float(self.betting.pot_share_at_risk())
         if self.betting.folded >= 0:
             return at_risk if self.betting.folded == 1 else -at_risk
-        mine, theirs = (self.game.strength(self.game.deck, self.game.hands[hand], self.board) for hand in self.hands)
+        mine, theirs = (self.game.strength_of(self.game.hands[hand], self.board) for hand in self.hands)
         return at_risk * ((mine > theirs) - (mine < theirs))
 
 

@@ -299,7 +299,7 @@ def _strengths(game: PokerGame, cards: SuitIsomorphism) -> Int32:
         hands = [tuple(hand) for hand in cards.hands.tolist()]
         for board, open_cards in enumerate(cards.boards.tolist()):
             for hand in np.flatnonzero(cards.hand_class[board] >= 0):
-                strengths[board, hand] = game.strength(game.deck, hands[hand], tuple(open_cards))
+                strengths[board, hand] = game.strength_of(hands[hand], tuple(open_cards))
     return strengths
 
 

@@ -110,6 +110,6 @@ def _showdown(game: PokerGame, betting_round: int) -> Float:
     boards = game.boards(betting_round)
     signs = []
     for board in boards:
-        strength = np.array([game.strength(game.deck, game.hands[h], board) for h in _live_hands(game, board)])
+        strength = np.array([game.strength_of(game.hands[h], board) for h in _live_hands(game, board)])
         signs.append(np.sign(strength[:, None] - strength[None, :]).astype(np.float64))
     return np.array(signs)

@@ -42,7 +42,7 @@ def described(game: Game) -> str:
     for _ in range(SHOWDOWNS):
         dealt = draw.sample(range(game.deck.size), cards)
         hand, board = tuple(sorted(dealt[: game.hole_cards])), tuple(sorted(dealt[game.hole_cards :]))
-        strengths.append(int(game.strength(game.deck, hand, board)))
+        strengths.append(game.strength_of(hand, board))
     return fingerprint("poker", *map(repr, parts), np.array(strengths, np.int64))
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -262,3 +262,21 @@ def test_bounds_that_are_no_numbers_are_refused(bound, value):
     game = type("Bounded", (Coin,), {bound: value})()
     with pytest.raises(InvalidGame, match=f"class Bounded: {bound} (is|raised) "):
         equipoise.solve(game, iterations=1)
+
+
+@pytest.mark.parametrize(
+    ("strength", "said"),
+    [
+        (lambda deck, hand, board: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda deck, hand, board: 0.5, "'float' object cannot be interpreted as an integer"),
+        (lambda deck, hand, board: None, "'NoneType' object cannot be interpreted as an integer"),
+        (lambda deck, hand, board: 2**40 * hand[0], "give at most 2**30"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["vector", "sequence"])
+def test_own_strengths_of_poker_hands_are_checked(strength, said, engine):
+    game = replace(equipoise.load_game("leduc_poker"), strength=strength)
+    with pytest.raises(InvalidGame) as caught:
+        equipoise.solve(game, iterations=1, engine=engine)
+    assert said in str(caught.value)
+    assert "strength() of " in str(caught.value)
