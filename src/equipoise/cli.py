@@ -1,6 +1,7 @@
 """The command line. Each command is a typed function, and imports what it needs when it runs: --help stays quick."""
 
 import json
+import math
 import os
 import sys
 import warnings
@@ -29,6 +30,7 @@ from equipoise.usage import NUMBER, WHOLE, in_words
 if TYPE_CHECKING:
     from equipoise.policies.holdem_policy import HoldemPolicy, Line
     from equipoise.policies.spot_policy import SpotPolicy
+    from equipoise.runs.directory import RunDirectory
     from equipoise.solving import Solution
 
 LONGEST_NAME = 120  # of a run directory
@@ -707,18 +709,64 @@ def plot(
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The picture to write: .png, .svg or .pdf.")],
-    by: Annotated[Literal["iteration", "seconds"], Parameter(help="What the horizontal axis shows.")] = "iteration",
+    by: Annotated[
+        Literal["iteration", "seconds", "core_seconds", "nodes"], Parameter(help="What the horizontal axis shows.")
+    ] = "iteration",
+    measure: Annotated[
+        str, Parameter(help="What the vertical axis shows: any number that the runs log, such as regret_loss.")
+    ] = "exploitability",
+    level: Annotated[
+        list[str] | None,
+        Parameter(negative="", help="Draw a horizontal line: NUMBER=NAME, such as 0.02=paper. Repeat for more."),
+    ] = None,
+    title: Annotated[str | None, Parameter(help="The title; by default the game.")] = None,
     json: Json = False,
 ) -> None:
-    """Draw the convergence curves of runs."""
+    """Draw curves of runs; runs with the same settings are one curve, the mean of their seeds, with a band."""
     from equipoise.runs.directory import RunDirectory
-    from equipoise.views.plot import plot_convergence
+    from equipoise.views.plot import convergence, save_picture
 
     opened = [RunDirectory.open(run) for run in runs]
     units = {_unit(run.config) for run in opened}
-    histories = {_label(run.config, opened, run.path): run.read_log() for run in opened}
-    plot_convergence(histories, output, by=by, unit=" or ".join(sorted(units)))
-    _say_written(output, json, {"runs": [str(run) for run in runs]})
+    groups = {label: [run.read_log() for run in members] for label, members in _grouped(opened).items()}
+    games = sorted({str(run.config["game"]) for run in opened})
+    figure = convergence(
+        groups,
+        by=by,
+        measure=measure,
+        unit=" or ".join(sorted(units)),
+        title=title if title is not None else games[0] if len(games) == 1 else "",
+        levels=dict(_level(text) for text in level or []),
+    )
+    save_picture(figure, output)
+    _say_written(output, json, {"runs": [str(run) for run in runs], "curves": list(groups)})
+
+
+def _level(text: str) -> tuple[str, float]:
+    number, equals, name = text.partition("=")
+    try:
+        level = float(number)
+    except ValueError:
+        level = math.nan
+    if not equals or not 0.0 < level < math.inf:
+        raise InvalidParameter(f"--level {text} is not valid; write --level NUMBER=NAME, such as 0.02=paper")
+    return name or number, level
+
+
+def _grouped(opened: "list[RunDirectory]") -> "dict[str, list[RunDirectory]]":
+    """Return runs by their label; where two are the same run, seed and all, each is named by its folder."""
+    from equipoise.runs.identity import labels
+
+    groups: dict[str, list[RunDirectory]] = {}
+    for label, run in zip(labels([run.config for run in opened]), opened, strict=True):
+        groups.setdefault(label, []).append(run)
+    named: dict[str, list[RunDirectory]] = {}
+    for label, members in groups.items():
+        if len({run.config.get("seed") for run in members}) == len(members):
+            named[label] = members
+        else:
+            named |= {f"{label} ({run.path})": [run] for run in members}
+    return named
 
 
 def _unit(config: dict[str, Any]) -> str:
@@ -730,15 +778,6 @@ def _unit(config: dict[str, Any]) -> str:
     with suppress(EquipoiseError):
         return load_game(config["game"]).chip_unit()
     return "chips"
-
-
-def _label(config: dict[str, Any], opened: list[Any], path: Path) -> str:
-    """Name a curve by what sets it apart: game and algorithm, or the directory where these are the same."""
-    label = f"{config['game']}, {config['algorithm']}"
-    same = [
-        run for run in opened if (run.config["game"], run.config["algorithm"]) == (config["game"], config["algorithm"])
-    ]
-    return label if len(same) == 1 else f"{label} ({path})"
 
 
 @app.command
@@ -938,7 +977,7 @@ def _print_solution(solution: "Solution", folder: Path, json: bool) -> None:
 
     if "not_evaluated" in summary:
         summary["not_evaluated"] += f"; play matches instead: equipoise match {folder} always-call"
-    return print_numbers({**summary, "run": str(folder)}, unit=solution.solver.form.game.chip_unit())
+    return print_numbers({**summary, "run": str(folder)}, unit=solution.rules.chip_unit())
 
 
 def _say_written(output: Path, as_json: bool, more: dict[str, Any]) -> None:

@@ -6,13 +6,14 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 
 import datetime
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from equipoise import html
 from equipoise.errors import (
     DamagedFile,
     EquipoiseError,
@@ -36,11 +37,12 @@ from equipoise.policies.policy import Policy, SavedArrays, policy_from_strategie
 from equipoise.policies.spot_policy import STRATEGY, SpotPolicy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
-from equipoise.runs.drive import Interrupted, Record, Stop, drive
+from equipoise.runs.drive import Interrupted, OnRecord, Record, Stop, drive
 from equipoise.runs.interrupts import interrupts
-from equipoise.runs.phases import FITTING, KINDS, PREPARING, WRITING, OnProgress, Phase, Phases, unseen
+from equipoise.runs.phases import FITTING, KINDS, PREPARING, WRITING, OnProgress, Phase, Phases, Progress, unseen
 from equipoise.runs.run_file import run_file
 from equipoise.runs.settings import settings_of
+from equipoise.runs.tensorboard import tensorboard_writer
 from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.recipes import SPOT_DEFAULTS, Solver, find_recipe, threads_that_pay
@@ -58,20 +60,25 @@ from equipoise.trees.fingerprint import described, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
 from equipoise.trees.spot_form import SpotForm, spot_form
+from equipoise.views.plot import By, convergence, save_picture
+from equipoise.views.progress import show_progress
 from equipoise.work import Stopped
 
 DEFAULT_ITERATIONS = 1000
 DISK_WORTH_SAYING = 100 << 20
+PARTS = ("traversal_seconds", "fit_seconds")  # of solving; counted by each process, and added up over resumes
 MEASURED = ("value", "nash_conv", "exploitability")
 
 AnyPolicy = Policy | HoldemPolicy | SpotPolicy
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Solution:
     """What a solver found. Payoffs are to player 0; ``exploitability`` is ``nash_conv`` / 2, in the game's units.
 
-    All three are NaN in games that are solved in buckets and too large to be evaluated.
+    All three are NaN in games that are solved in buckets and too large to be evaluated. Two solutions are equal if they
+    are the same run: settings, seed, iterations, and all that was measured but for the time it took. A pickle has all
+    but the solver: keep a run directory (``out``) to go on from.
     """
 
     game: str
@@ -86,6 +93,9 @@ class Solution:
     of_spot: Record  # spots: ev_first, exploitability_pot and memory
     history: list[Record]
     threads: int
+    parameters: Mapping[str, object]  # of the algorithm, resolved
+    rules: Game
+    not_evaluated: str  # why, where nothing is measured
     solver: Solver
     directory: Path | None
 
@@ -101,6 +111,51 @@ class Solution:
         kept = "" if self.directory is None else f", in {self.directory}"
         took = f"{self.iterations:,} iterations of {self.algorithm} in {self.seconds:.3g} s"
         return f"<Solution of {self.game}: {took}{measured}{kept}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Solution):
+            return NotImplemented
+        return self._told() == other._told()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _told(self) -> tuple[object, ...]:
+        """Return what makes the solution what it is."""
+        timeless = [{n: x for n, x in r.items() if "seconds" not in n} for r in self.history]
+        return self.game, self.algorithm, dict(self.parameters), self.seed, self.iterations, timeless
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            policy = {"policy": self.policy}
+        except TooLarge:  # to be listed
+            policy = {}
+        rules = None if self.game.startswith("python:") else self.rules  # its classes are in a file
+        return {**{n: value for n, value in vars(self).items() if n != "solver"}, "rules": rules, **policy}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "solver":
+            raise NotSupported("a solution from a pickle has no solver; solve with out=... and resume that run instead")
+        raise AttributeError(f"a Solution has no attribute '{name}'")
+
+    def _repr_html_(self) -> str:
+        numbers = [(name, value) for name, value in self.summary().items() if not isinstance(value, dict | list)]
+        points = [(record["iteration"], record.get("exploitability", 0.0)) for record in self.history]
+        return html.table(numbers, ("", ""), repr(self).strip("<>")) + html.curve(points, "iteration", "exploitability")
+
+    def to_frame(self) -> Any:
+        """Return the history as a DataFrame of pandas, one row per evaluation, by iteration."""
+        return frame(self.history).set_index("iteration")
+
+    def plot(self, path: str | Path | None = None, *, by: By = "iteration", measure: str = "exploitability") -> Any:
+        """Return the convergence curve as a figure of Matplotlib's, which a notebook shows; with ``path``, write it.
+
+        ``measure`` may be anything that is logged, such as ``regret_loss``.
+        """
+        title, unit = f"{self.algorithm} on {self.game}", self.rules.chip_unit() if self.rules is not None else ""
+        figure = convergence({self.algorithm: [self.history]}, by=by, measure=measure, unit=unit, title=title)
+        if path is not None:
+            save_picture(figure, path)
+        return figure
 
     @cached_property
     def policy(self) -> AnyPolicy:
@@ -123,11 +178,31 @@ class Solution:
         )
         numbers = {name: getattr(self, name) for name in names}
         numbers |= {f"{kind}_seconds": self.spent[kind] for kind in KINDS}
+        numbers |= throughput(self.history)
         if math.isnan(self.exploitability):
-            why = {"not_evaluated": self.solver.form.why} if isinstance(self.solver.form, UnmeasuredForm) else {}
+            why = {"not_evaluated": self.not_evaluated} if self.not_evaluated else {}
             return {name: number for name, number in numbers.items() if name not in MEASURED} | why
-        numbers |= self.of_spot | bound(self.solver.form.game)
+        numbers |= self.of_spot | bound(self.rules)
         return numbers if self.nash_conv_mbb is None else {**numbers, "nash_conv_mbb": self.nash_conv_mbb}
+
+
+def frame(records: Sequence[Record]) -> Any:
+    """Return records as a DataFrame of pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingPackage("to_frame needs pandas; install it by: pip install pandas") from None
+    return pandas.DataFrame(records)
+
+
+def throughput(history: Sequence[Record]) -> dict[str, float]:
+    """Return where the time of iterations went, and how fast nodes were visited, as far as it was measured."""
+    last: Record = history[-1] if history else {}
+    found = {name: last[name] for name in PARTS if name in last}
+    clock = float(last.get("traversal_seconds") or last.get("solving_seconds") or 0.0)
+    if last.get("nodes_touched") and clock > 0.0:
+        found["nodes_per_second"] = last["nodes_touched"] / clock
+    return found
 
 
 def solve(
@@ -152,6 +227,8 @@ def solve(
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float | None = None,
     first_evaluation: int | None = None,
+    progress: bool = False,
+    on_record: OnRecord | None = None,
     on_progress: OnProgress = unseen,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
@@ -171,7 +248,10 @@ def solve(
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are
     (``auto``: on an accelerator if there is one, else on the CPU); ``tensorboard``
-    writes every evaluation for TensorBoard too, into the run directory.
+    writes all records for TensorBoard too, into the run directory.
+    ``progress`` shows how far the run is, in a terminal or a notebook. ``on_record`` is called with a dictionary of
+    numbers after each evaluation and, where networks are trained, after each other iteration, too (those have losses,
+    memories and times, but no exploitability).
     """
     game = as_game(game)
     if algorithm is None:
@@ -212,7 +292,7 @@ def solve(
         "checkpoint_seconds": checkpoint_seconds,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
     }
-    with _watched(on_progress) as phases:
+    with _shown(progress, f"{game.name} by {algorithm}", on_progress) as told, _watched(told) as phases:
         with phases.doing(PREPARING):
             solver = _make_solver(game, config, phases, on_complaint)
             config |= {"versions": provenance.versions(), "machine": provenance.machine()}
@@ -230,13 +310,28 @@ def solve(
             if tensorboard and out is None:
                 raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
         if out is None:
-            return _run(solver, config, stop, None, phases, on_complaint)
+            return _run(solver, config, stop, None, phases, on_complaint, on_record)
         config["layout"] = {"order": _order(solver), "hash": solver.layout}
         _require_disk(solver, out, phases)
         with RunDirectory.create(out, config) as directory:
             if solver.iteration > 0:  # from here on the run it started from is not needed
                 directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-            return _run(solver, config, stop, directory, phases, on_complaint)
+            return _run(solver, config, stop, directory, phases, on_complaint, on_record)
+
+
+@contextmanager
+def _shown(progress: bool, what: str, on_progress: OnProgress) -> Iterator[OnProgress]:
+    """Show the progress of a run if that is wanted, and tell the caller's own listener in any case."""
+    if not progress:
+        yield on_progress
+        return
+    with show_progress(what) as show:
+
+        def both(news: Progress | Phase) -> None:
+            show(news)
+            on_progress(news)
+
+        yield both
 
 
 @contextmanager
@@ -390,6 +485,8 @@ def resume(
     restart: bool = False,
     game: Game | str | None = None,
     trust_game: bool = False,
+    progress: bool = False,
+    on_record: OnRecord | None = None,
     on_progress: OnProgress = unseen,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solution:
@@ -417,7 +514,7 @@ def resume(
             config["stop"] = limits
         if threads is not None:
             config["threads"] = threads
-        with _watched(on_progress) as phases:
+        with _shown(progress, f"resuming {path}", on_progress) as told, _watched(told) as phases:
             with phases.doing(PREPARING):
                 solver = _make_solver(game, config, phases, on_complaint)
                 _compare_versions(config, on_complaint)
@@ -425,7 +522,7 @@ def resume(
                 _require_measurable(solver.form, stop)
                 _require_disk(solver, path, phases)
                 history, times = _resumed(solver, game, config, directory, phases, on_complaint, restart=restart)
-            return _run(solver, config, stop, directory, phases, on_complaint, history, times)
+            return _run(solver, config, stop, directory, phases, on_complaint, on_record, history, times)
 
 
 def _compare_versions(config: Mapping[str, Any], on_complaint: Callable[[str], None]) -> None:
@@ -525,6 +622,7 @@ def _run(
     directory: RunDirectory | None,
     phases: Phases,
     on_complaint: Callable[[str], None],
+    on_record: OnRecord | None,
     history: list[Record] | None = None,
     times: tuple[float, float] = (0.0, 0.0),
 ) -> Solution:
@@ -550,16 +648,27 @@ def _run(
     else:
         evaluator = Evaluator(form, threads=threads_that_pay(form, set_threads(config["threads"])))
 
-    def evaluate() -> Record:
-        numbers: Record = {}
-        if evaluator is not None:
-            numbers = named(form.game, evaluator.best_responses(solver.average_strategy()))
-        touched = getattr(solver, "nodes_touched", None)
-        if touched is not None:
-            numbers["nodes_touched"] = touched
-        return {**numbers, **solver.diagnostics()} if hasattr(solver, "diagnostics") else numbers
-
     records = [] if history is None else history
+    before = {name: records[-1][name] for name in PARTS if records and name in records[-1]}
+
+    def diagnose() -> Record:
+        touched = getattr(solver, "nodes_touched", None)
+        numbers: Record = {} if touched is None else {"nodes_touched": touched}
+        if hasattr(solver, "diagnostics"):
+            numbers |= solver.diagnostics()
+        return numbers | {name: round(numbers[name] + before.get(name, 0.0), 6) for name in PARTS if name in numbers}
+
+    def evaluate() -> Record:
+        measured = {} if evaluator is None else named(form.game, evaluator.best_responses(solver.average_strategy()))
+        return {**measured, **diagnose()}
+
+    listeners = [on_record] if on_record is not None else []
+    if config.get("tensorboard") and directory is not None:
+        listeners.append(tensorboard_writer(directory.path / "tensorboard"))
+
+    def tell(record: Record) -> None:
+        for listener in listeners:
+            listener(dict(record))
 
     def solution() -> Solution:
         last = records[-1] if records and records[-1]["iteration"] == solver.iteration else {}
@@ -574,6 +683,9 @@ def _run(
             of_spot=_of_spot(solver, last),
             history=records,
             threads=solver.threads,
+            parameters=config["parameters"],
+            rules=form.game,
+            not_evaluated=form.why if isinstance(form, UnmeasuredForm) else "",
             solver=solver,
             directory=None if directory is None else directory.path,
         )
@@ -594,7 +706,8 @@ def _run(
             checkpoint_seconds=config["checkpoint_seconds"],
             evaluation_growth=config["evaluation_growth"],
             first_evaluation=config["first_evaluation"],
-            on_record=_tensorboard(directory) if config.get("tensorboard") and directory is not None else None,
+            on_record=tell if listeners else None,
+            diagnose=diagnose if hasattr(solver, "diagnostics") else None,
         )
     except Interrupted as error:
         error.solution = solution()
@@ -756,20 +869,3 @@ def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, An
     _require_layout(directory, form.layout)
     strategy = TableStrategy(form, start, Table(stored, scale))
     return BoardPolicy(form=form, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})
-
-
-def _tensorboard(directory: RunDirectory) -> Callable[[Record], None]:
-    """Return what writes a record for TensorBoard."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise MissingPackage("--tensorboard needs TensorBoard; install it by: pip install tensorboard") from None
-    writer = SummaryWriter(str(directory.path / "tensorboard"))
-
-    def write(record: Record) -> None:
-        for name, number in record.items():
-            if name != "iteration":
-                writer.add_scalar(name, number, record["iteration"])
-        writer.flush()
-
-    return write

@@ -5,7 +5,9 @@ done, from 0 to 1. The call may raise ``Stopped``. So it is made only where the 
 what was finished before the call is kept, and the rest is done again.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 Report = Callable[[str, float], None]
 
@@ -16,3 +18,13 @@ class Stopped(KeyboardInterrupt):
 
 def silent(what: str, share: float) -> None:
     """Report to nobody."""
+
+
+@contextmanager
+def spending(seconds: dict[str, float], kind: str) -> Iterator[None]:
+    """Add the time inside to a kind of work."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[kind] += time.perf_counter() - started

@@ -259,12 +259,30 @@ def test_resuming_a_finished_run_says_so(run, kuhn):
     assert code == 0 and last_json(out)["iterations"] == 301 and "finished" not in err
 
 
-def test_a_plot_of_one_point_shows_it(run, tmp_path):
-    for iterations, name in ((1, "one"), (30, "many")):
-        run("solve", "kuhn_poker", "--iterations", str(iterations), "--out", name)
-        assert run("plot", name, "-o", f"{name}.svg")[0] == 0
-    markers = [len(re.findall(r"#0b6e99", (tmp_path / f"{name}.svg").read_text())) for name in ("one", "many")]
-    assert markers[0] > markers[1]  # a dot, filled and with an edge, in place of a line without length
+def test_every_evaluation_has_a_marker_so_that_a_plot_of_one_point_shows_it(run, tmp_path):
+    markers = {}
+    for iterations in (1, 2, 10):
+        run("solve", "kuhn_poker", "--iterations", str(iterations), "--out", str(iterations))
+        assert run("plot", str(iterations), "-o", f"{iterations}.svg")[0] == 0
+        markers[iterations] = len(re.findall(r"<use [^>]*#0072b2", (tmp_path / f"{iterations}.svg").read_text()))
+    assert markers == {1: 2, 2: 3, 10: 11}  # one is in the legend
+
+
+def test_a_plot_groups_runs_by_their_settings(run, tmp_path):
+    for seed in range(2):
+        for batch in (1, 20):
+            name = f"b{batch}-{seed}"
+            options = ("--algorithm", "rs-mccfr", "--set", f"batch={batch}", "--iterations", "20", "--seed", str(seed))
+            assert run("solve", "kuhn_poker", *options, "--out", name)[0] == 0
+    runs = ("b1-0", "b1-1", "b20-0", "b20-1")
+    made = last_json(run("plot", *runs, "-o", "a.svg", "--by", "nodes", "--level", "0.02=paper", "--json")[1])
+    assert made["curves"] == ["rs-mccfr batch=1", "rs-mccfr batch=20"]
+    drawn = (tmp_path / "a.svg").read_text()
+    assert "mean and range of 2 seeds" in drawn and "paper: 0.02" in drawn
+    twice = last_json(run("plot", "b1-0", "b1-0", "-o", "b.svg", "--json")[1])
+    assert twice["curves"] == ["rs-mccfr (b1-0)"]
+    code, _, err = run("plot", "b1-0", "-o", "c.svg", "--level", "paper")
+    assert code == 2 and "--level paper is not valid; write --level NUMBER=NAME" in err
 
 
 @pytest.mark.parametrize("arguments", ["--help", "solve --help", "algorithms", "games --json", "show kuhn"])

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from equipoise.html import action_colours
 from equipoise.solving import load_policy
-from equipoise.views.grids import _colours_of
 from equipoise.views.tables import print_class
 from tests.holdem import write_small_holdem
 from tests.unit.test_cli import last_json, run  # noqa: F401 - a fixture
@@ -29,7 +29,7 @@ def test_holdem_on_the_command_line(run, solved, tmp_path):  # noqa: F811
     assert "mbb/g" in run("evaluate", "small", "--trust-game")[1]
 
     _, out, _ = run("show", "small", "--trust-game")
-    assert "player 0 first to act" in out and "raise" in out
+    assert out.startswith("small blind to act;") and "raise" in out
     hand = last_json(run("show", "small", "--trust-game", "--line", "cr", "--hand", "5c5d", "--json")[1])["infosets"][
         "5c5d|cr"
     ]
@@ -113,5 +113,5 @@ def test_a_class_of_hands_is_shown_as_one(run, solved, capsys):  # noqa: F811
 def test_every_action_has_a_colour_of_its_own(raises):
     names = [f"raise to {100 * size}" for size in range(raises)]
     for actions in (["fold", "call", *names], ["check", *names]):
-        assert len(set(_colours_of(actions))) == len(actions)
-    assert _colours_of(["fold", "call", *names])[1:] == _colours_of(["check", *names])
+        assert len(set(action_colours(actions))) == len(actions)
+    assert action_colours(["fold", "call", *names])[1:] == action_colours(["check", *names])

@@ -47,7 +47,7 @@ def test_a_spot_in_one_line_and_all_that_can_be_done_with_it(run, tmp_path):  # 
     code, out, _ = run("show", "turn", "--line", "r200", "--hand", "AJo")
     assert "raise to 800" in out and "AsJd" in out
     code, out, _ = run("show", "turn", "--line", "cc/", "--board", "Ks")
-    assert "Td9d6hQcKs" in out and "check" in out
+    assert "on Td 9d 6h Qc Ks after check, check" in out
     code, out, _ = run("show", "turn", "--line", "cc/", "--runouts")
     assert len(out.strip().splitlines()) == 49
     assert len(last_json(run("show", "turn", "--line", "cc/", "--runouts", "--json")[1])["runouts"]) == 48

@@ -8,6 +8,7 @@ in any order within a deal; what is written has one order, so that texts can be 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from equipoise.errors import InvalidNotation
 from equipoise.games.betting import (
@@ -81,7 +82,39 @@ def read_betting(rules: BettingRules, text: str) -> BettingState:
     The slash after a round may be left out at the end, and after an all-in call there may be one for each round that
     is not played, as in the ACPC's logs.
     """
-    state = rules.start()
+    return _read_betting(rules, text)[0]
+
+
+def betting_steps(rules: BettingRules, text: str) -> list[tuple[BettingState, int]]:
+    """Return the decisions that led to some betting, each with the action that was chosen there."""
+    return _read_betting(rules, text)[1]
+
+
+class Spoken(Protocol):
+    """A game whose betting can be said in words: poker, or a spot."""
+
+    @property
+    def deck(self) -> Deck:
+        """Return the cards."""
+
+    @property
+    def betting(self) -> BettingRules:
+        """Return the rules of the betting."""
+
+    def betting_action_name(self, state: BettingState, action: int) -> str:
+        """Return an action in words."""
+
+
+def betting_in_words(game: Spoken, text: str) -> str:
+    """Return betting as people say it, rounds apart: ``call, raise, call; check``."""
+    words: dict[int, list[str]] = {}
+    for state, action in betting_steps(game.betting, text):
+        words.setdefault(state.round, []).append(game.betting_action_name(state, action))
+    return "; ".join(", ".join(spoken) for spoken in words.values())
+
+
+def _read_betting(rules: BettingRules, text: str) -> tuple[BettingState, list[tuple[BettingState, int]]]:
+    state, steps = rules.start(), list[tuple[BettingState, int]]()
     slashes = 0  # read
     for step in _STEPS.findall(text):
         missing = state.text.count("/") - slashes
@@ -94,8 +127,10 @@ def read_betting(rules: BettingRules, text: str) -> BettingState:
         elif missing > 0:
             raise InvalidNotation(f"betting '{text}': the round is over after '{state.text[:-1]}'; write a '/' there")
         else:
-            state = apply_action(rules, state, read_action(rules, state, step))
-    return state
+            action = read_action(rules, state, step)
+            steps.append((state, action))
+            state = apply_action(rules, state, action)
+    return state, steps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -147,6 +147,13 @@ class PokerGame(Game):
         cards = self.hand_text(hand) + (f"/{self.deck.text(board)}" if board else "")
         return f"{cards}|{betting}"
 
+    def seat_name(self, player: int) -> str:
+        """Return what a player is called: by the blinds where they differ."""
+        small, big = sorted(self.betting.blinds)
+        if small == big:
+            return ("first player", "second player")[player]
+        return "big blind" if self.betting.blinds[player] == big else "small blind"
+
     def betting_action_name(self, state: BettingState, action: int) -> str:
         """Return a betting action in words, in the game's own vocabulary where it has one."""
         word = action_name(self.betting, state, action)

@@ -72,6 +72,7 @@ class Fitted(NamedTuple):
     loss: float
     steps: int
     seconds: float
+    gradient_norm: float | None = None  # of the last step, before clipping; None: not known any more
 
 
 def loss_and_gradient(kind: Loss, outputs: Tensor, target: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -127,6 +128,7 @@ def fit(
     best: list[Tensor] | None = None
     steps = 0
     losses: list[Tensor] = []
+    norm: Tensor | None = None
     parameters = list(network.parameters())
 
     def gradient_of(batch: Examples, outputs: Tensor, rows: slice) -> Tensor:
@@ -143,6 +145,10 @@ def fit(
         started_from = [parameter.detach().clone() for parameter in parameters] if schedule is not None else []
         for batch in _batches(network, examples, fitting.batch, generator):
             network.backpropagate(batch.inputs, partial(gradient_of, batch))
+            if epoch == epochs - 1:
+                norm = torch.linalg.vector_norm(
+                    torch.stack([g.norm() for p in parameters if (g := p.grad) is not None])
+                )
             if fitting.clip_value > 0.0:
                 torch.nn.utils.clip_grad_value_(parameters, fitting.clip_value)
             if fitting.clip_norm > 0.0:
@@ -162,7 +168,7 @@ def fit(
             for parameter, kept in zip(parameters, best, strict=True):
                 parameter.copy_(kept)
     last = schedule.best if schedule is not None else float(torch.stack(losses).mean())
-    return Fitted(last, steps, time.perf_counter() - started)
+    return Fitted(last, steps, time.perf_counter() - started, None if norm is None else float(norm))
 
 
 def _falling(fitting: Fitting, rate: float, share: float) -> float:

@@ -5,9 +5,10 @@ betting line can be seen as a 13 x 13 grid of starting hands, and play before th
 :class:`Policy`.
 """
 
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,19 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import EquipoiseError, InvalidNotation, TooLarge
-from equipoise.games.betting import BettingState
-from equipoise.games.notation import ordered_board, read_betting, read_cards, read_infoset
+from equipoise.games.betting import BettingState, legal_actions
+from equipoise.games.notation import (
+    Spoken,
+    betting_in_words,
+    betting_steps,
+    ordered_board,
+    read_betting,
+    read_cards,
+    read_infoset,
+)
 from equipoise.games.poker import Cards, PokerGame
 from equipoise.games.sizes import num_infosets
+from equipoise.html import grid
 from equipoise.policies.policy import ActionProbabilities, Policy, came_from
 from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.fingerprint import described
@@ -113,7 +123,21 @@ class HoldemPolicy:
             need = f"needs a board of {wanted} cards, not {len(cards)}" if wanted else "has no board"
             do = f"give --board {self._some_board(wanted)}" if wanted else "leave out --board, or give a longer --line"
             raise InvalidNotation(f"{what} {need}; {do}")
-        return self._line(betting, ordered_board(self.poker, cards))
+        dealt = ordered_board(self.poker, cards)
+        line = self._line(betting, dealt)
+        return replace(line, reach=self._own_reach(betting, dealt, line.hands))
+
+    def _own_reach(self, betting: BettingState, board: Cards, hands: Sequence[Cards]) -> Float:
+        """Return how much of each hand the acting player's own choices have left when some betting is reached."""
+        reach = np.ones(len(hands))
+        for state, action in betting_steps(self.poker.betting, betting.text):
+            if state.player == betting.player:
+                _, numbers, _ = self._at(state, board[: self.poker.board_size(state.round)], hands)
+                reach *= numbers[:, legal_actions(self.poker.betting, state).index(action)]
+        return reach
+
+    def _repr_html_(self) -> str:
+        return f"{html.escape(repr(self))}{self.line('')._repr_html_()}"
 
     def _some_board(self, cards: int) -> str:
         """Return a board to show how one is written."""
@@ -201,6 +225,13 @@ class LargePolicy(HoldemPolicy):
         return self.rules
 
 
+def line_title(game: Spoken, who: str, betting: BettingState, board: Cards) -> str:
+    """Return a public state in words: ``big blind to act on 2c 7d 9s after call, check``."""
+    cards = " ".join(game.deck.text((card,)) for card in board)
+    before = betting_in_words(game, betting.text)
+    return f"{who} to act{f' on {cards}' if cards else ''}{f' after {before}' if before else ''}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """What is played at one public state, by private hand."""
@@ -212,12 +243,20 @@ class Line:
     actions: tuple[str, ...]
     probabilities: Float  # [hands, actions]
     reached: Bool  # [hands] false where the average has no weight, and uniform play fills the gap
+    reach: Float | None = None  # [hands] how much of each hand the own choices before have left; None: not asked for
 
     def title(self) -> str:
         """Return the public state in words."""
-        where = f" on {self.board_text()}" if self.board else ""
-        before = f"after '{self.betting.text}'" if self.betting.text else "first to act"
-        return f"player {self.betting.player} {before}{where}"
+        return line_title(self.game, self.game.seat_name(self.betting.player), self.betting, self.board)
+
+    def _repr_html_(self) -> str:
+        return grid(self.cell_names(), self.grid(), self.weights(), self.actions, f"{self.game.name}: {self.title()}")
+
+    def weights(self) -> Float:
+        """Return [rank, rank]: how much of each cell's hands comes here, from 0 to 1; NaN where the board has them."""
+        reach = np.ones(len(self.hands)) if self.reach is None else self.reach
+        reach = np.where(self.reached, reach, 0.0)[:, None]
+        return self._cell_means(np.ones_like(self.reached), reach)[:, :, 0]
 
     def board_text(self) -> str:
         """Return the board as it is written."""
@@ -255,23 +294,27 @@ class Line:
     def grid(self) -> Float:
         """Return [rank, rank, action]: means over the hands of each cell; suited above the diagonal, aces first.
 
-        Hands that the average never reached do not count in a cell that has others. Cells without a hand (the board has
+        A hand counts as much as it comes here. Hands that the average never reached do not count in a cell that has
+        others. Cells without a hand (the board has
         the cards) are NaN.
         """
-        # Once over the hands that were reached, once over all for the cells that have none of these.
-        means = self._cell_means(self.reached)
-        return np.where(self.unreached()[:, :, None], self._cell_means(np.ones_like(self.reached)), means)
+        counted = self.reached if self.reach is None else self.reached * self.reach
+        means = self._cell_means(counted)
+        for others in (self.reached, np.ones_like(self.reached)):  # for the cells that have none of these
+            means = np.where(np.isnan(means), self._cell_means(others), means)
+        return means
 
     def unreached(self) -> Bool:
         """Return [rank, rank]: cells with hands, none of which the average reached."""
         some, reached = (self._cell_means(which)[:, :, 0] for which in (np.ones_like(self.reached), self.reached))
         return np.isnan(reached) & ~np.isnan(some)
 
-    def _cell_means(self, which: Bool) -> Float:
+    def _cell_means(self, which: Bool | Float, values: Float | None = None) -> Float:
+        """Return the mean of some numbers by cell, as a rule probabilities; each hand counts as ``which`` says."""
         deck = self.game.deck
-        ranks = len(deck.ranks)
-        totals, counts = np.zeros((ranks, ranks, len(self.actions))), np.zeros((ranks, ranks, 1))
-        for (low, high), numbers, counted in zip(self.hands, self.probabilities, which, strict=True):
+        ranks, values = len(deck.ranks), self.probabilities if values is None else values
+        totals, counts = np.zeros((ranks, ranks, values.shape[1])), np.zeros((ranks, ranks, 1))
+        for (low, high), numbers, counted in zip(self.hands, values, which, strict=True):
             first, second = ranks - 1 - deck.rank(high), ranks - 1 - deck.rank(low)
             suited = low % len(deck.suits) == high % len(deck.suits)
             cell = (first, second) if suited else (second, first)

@@ -34,7 +34,8 @@ from equipoise.errors import (
 )
 from equipoise.files import write_atomically
 from equipoise.games import Game, State, StoredText, load_game
-from equipoise.trees.fingerprint import require_same_game
+from equipoise.html import table
+from equipoise.trees.fingerprint import differ, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
 
@@ -42,6 +43,7 @@ FORMAT = "equipoise-policy"
 ROUNDING = 1e-4  # of a probability; networks compute with 24 bits
 SPOT_FORMAT = "equipoise-spot-policy"
 VERSION = 1
+SHOWN = 12  # infosets of a policy in a notebook
 NEVER_REACHED = "never reached in the average; uniform"
 
 
@@ -56,9 +58,12 @@ class ActionProbabilities(dict[str, float]):
         return super().__repr__() if self.reached else f"{super().__repr__()}  # {NEVER_REACHED}"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Policy:
-    """Action probabilities by infoset key: ``policy["Qs|cr"]`` is ``{"fold": ..., "call": ..., "raise": ...}``."""
+    """Action probabilities by infoset key: ``policy["Qs|cr"]`` is ``{"fold": ..., "call": ..., "raise": ...}``.
+
+    Two policies are equal if they play the same game in the same way, wherever they come from.
+    """
 
     game: str
     keys: Sequence[str]
@@ -98,6 +103,35 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"<Policy of {self.game}, {len(self):,} infosets{came_from(self.origin)}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[object, ...]] = [
+            (key, self.players[index], ", ".join(f"{name} {share:.3f}" for name, share in self[key].items()))
+            for index, key in enumerate(self.keys[:SHOWN])
+        ]
+        if len(self) > SHOWN:
+            rows.append((f"... {len(self) - SHOWN:,} more", "", ""))
+        return table(rows, ("infoset", "player", "probabilities"), repr(self).strip("<>"))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Policy):
+            return NotImplemented
+        texts = (self.game, list(self.keys), list(self.players), list(map(tuple, self.action_names)))
+        others = (other.game, list(other.keys), list(other.players), list(map(tuple, other.action_names)))
+        return (
+            texts == others
+            and not differ(self.fingerprint, other.fingerprint)
+            and np.array_equal(self.probabilities, other.probabilities)
+            and all(self.is_reached(index) == other.is_reached(index) for index in range(len(self)))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in ("_index", "rules")}
+        if self.game.startswith("python:"):  # its classes are in a file that nobody can import
+            state["loaded"] = None
+        return state
 
     def action_probabilities(self, infoset_key: str) -> ActionProbabilities:
         """Return the probability of each action at an infoset; its ``reached`` tells gaps in the average."""

@@ -1,5 +1,6 @@
 """Policies of spots: strategy, reach, value of each action and equity, for a hand, a class or a range, at any line."""
 
+import html
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,8 @@ from equipoise.games.notation import read_betting, read_cards
 from equipoise.games.poker import Cards
 from equipoise.games.ranges import Range, class_name, hand_classes, read_range
 from equipoise.games.spots import ROUND_NAMES, Spot
+from equipoise.html import grid
+from equipoise.policies.holdem_policy import line_title
 from equipoise.policies.policy import SPOT_FORMAT, VERSION, ActionProbabilities, write_arrays
 from equipoise.trees.fingerprint import described
 from equipoise.trees.spot_evaluator import SpotEvaluator, SpotStrategy
@@ -65,9 +68,14 @@ class SpotLine:
 
     def title(self) -> str:
         """Return the public state in words."""
-        who = ("first", "second")[self.player]
-        before = f"after {self.betting.text}" if self.betting.text else "to act"
-        return f"{who} player {before} on {self.board_text()}"
+        return line_title(self.game, f"{_WHO[self.player]} player", self.betting, self.board)
+
+    def _repr_html_(self) -> str:
+        return grid(self.cell_names(), self.grid(), self.weights(), self.actions, self.title())
+
+    def weights(self) -> Float:
+        """Return [rank, rank]: how much of each cell's hands comes here, from 0 to 1; NaN where the range has none."""
+        return self._cells(lambda line: [line.reach.mean()], 1)[:, :, 0]
 
     def board_text(self) -> str:
         """Return the board as it is written."""
@@ -173,6 +181,9 @@ class SpotPolicy:
 
     def __repr__(self) -> str:
         return f"<SpotPolicy of a spot on {self.form.game.deck.text(self.form.game.board)}, {len(self):,} decisions>"
+
+    def _repr_html_(self) -> str:
+        return f"{html.escape(repr(self))}{self.line()._repr_html_()}"
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file: the average strategy's sums, and of which spot they are."""

@@ -81,6 +81,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 Record = dict[str, Any]
+OnRecord = Callable[[Record], None]
 
 
 def next_evaluation(iteration: int, growth: float = 1.1, first: int = 1) -> int:
@@ -102,12 +103,15 @@ def drive(
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float = 1.1,
     first_evaluation: int = 1,
-    on_record: Callable[[Record], None] | None = None,
+    on_record: OnRecord | None = None,
+    diagnose: Callable[[], Record] | None = None,
 ) -> list[Record]:
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration.
 
     A run is ``measured`` if ``evaluate`` asks for the strategy, which the solver then makes ready. A given history
-    grows in place, so that it is there after an interruption, too.
+    grows in place, so that it is there after an interruption, too. ``on_record`` is handed each evaluation and, if
+    there is something to ``diagnose`` between them, a record after every other iteration. What it raises ends the run
+    after a checkpoint.
     """
     phases = phases or Phases()
     records = [] if history is None else history
@@ -118,6 +122,7 @@ def drive(
     saved_at = -1  # the iteration of a checkpoint that has all there is to save
     forecast = Forecast(stop, evaluation_growth)
     step, first_step = 1, True
+    by_iteration = on_record is not None and diagnose is not None
 
     def clock() -> tuple[float, float]:
         compiled = phases.spent(COMPILING)
@@ -129,9 +134,7 @@ def drive(
         nonlocal saved_at
         if records and records[-1]["iteration"] >= solver.iteration:
             return
-        seconds, core_seconds = clock()
-        times = {"seconds": seconds, "solving_seconds": solving_before + phases.spent(SOLVING).seconds}
-        times["core_seconds"] = core_seconds
+        times = times_so_far()
         began = phases.spent(FITTING).seconds + phases.spent(EVALUATION).seconds
         with phases.doing(FITTING, announced=False):
             if measured and solver.conclude(phases.report):
@@ -147,8 +150,21 @@ def drive(
         if directory is not None:
             with phases.doing(WRITING, announced=False, left=False):
                 directory.append_log(records[-1])
-        if on_record is not None:
-            on_record(records[-1])
+        hand_over(records[-1])
+
+    def times_so_far() -> Record:
+        seconds, core_seconds = clock()
+        solving = solving_before + phases.spent(SOLVING).seconds
+        return {"seconds": seconds, "solving_seconds": solving, "core_seconds": core_seconds}
+
+    def hand_over(record: Record) -> None:
+        if on_record is None:
+            return
+        try:
+            on_record(record)
+        except Exception:  # somebody else's mistake, which must not cost the run
+            save()
+            raise
 
     def save() -> None:
         nonlocal saved_at
@@ -177,7 +193,7 @@ def drive(
             evaluate_at = next_evaluation(solver.iteration, evaluation_growth, first_evaluation)
         while not reached():
             target = evaluate_at if stop.iterations is None else min(evaluate_at, stop.iterations)
-            count = max(1, min(step, target - solver.iteration))
+            count = 1 if by_iteration else max(1, min(step, target - solver.iteration))
             solved = phases.spent(SOLVING).seconds
             with phases.doing(SOLVING, announced=first_step, left=False):
                 solver.run(count)
@@ -191,6 +207,9 @@ def drive(
             if solver.iteration >= evaluate_at:
                 record_evaluation()
                 evaluate_at = next_evaluation(solver.iteration, evaluation_growth, first_evaluation)
+            elif by_iteration and diagnose is not None and not reached():  # a last iteration is evaluated below
+                times = {name: round(time, 6) for name, time in times_so_far().items()}
+                hand_over({"iteration": solver.iteration, **times, **diagnose()})
             show()
             if phases.asked_to_stop():
                 raise Stopped

@@ -50,6 +50,7 @@ from equipoise.stores.sums import Diagnostics, State, joined, part_of
 from equipoise.stores.transitions import Transitions, transition_bytes
 from equipoise.threads import on_threads
 from equipoise.trees.tables import Pair
+from equipoise.work import spending
 
 HEAD = 0.4  # scale of a fresh output layer, as of other networks that are fitted from memories
 LEAST_RECENT = 20_000  # transitions to draw from, if there are as many
@@ -111,6 +112,7 @@ class NFSP(AlwaysConcluded):
         self.self_play = self_play
         self._config = config
         self._draw_seed = seeds.draws
+        self._spent = {"traversal_seconds": 0.0, "fit_seconds": 0.0}  # by this process
         num_rows = infosets.num_listed
         self._columns = infosets.num_columns
         self._reservoirs = tuple(
@@ -147,11 +149,13 @@ class NFSP(AlwaysConcluded):
         """Run some iterations; where a long run is cut into calls makes no difference to its result."""
         for _ in range(iterations):
             self.iteration += 1
-            for both in self.self_play.play(self.epsilon, self.iteration):
-                for player, moves in enumerate(both):
-                    self.transitions[player].add(moves)
-                    self._reservoirs[player].add(*moves.responses(self._columns), self.iteration)
-            on_threads(min(2, self.threads), self._fit, range(2))
+            with spending(self._spent, "traversal_seconds"):
+                for both in self.self_play.play(self.epsilon, self.iteration):
+                    for player, moves in enumerate(both):
+                        self.transitions[player].add(moves)
+                        self._reservoirs[player].add(*moves.responses(self._columns), self.iteration)
+            with spending(self._spent, "fit_seconds"):
+                on_threads(min(2, self.threads), self._fit, range(2))
             self.self_play.read()
             if self.iteration % self._config.target_every == 0:
                 self.self_play.renew_target()
@@ -209,14 +213,15 @@ class NFSP(AlwaysConcluded):
         """Return nothing: networks answer everywhere."""
 
     def diagnostics(self) -> Diagnostics:
-        """Return what the last fits came to, and how much is kept."""
+        """Return what the last fits came to, how much is kept, and what episodes and fits took in this process."""
         return {
+            **self._spent,
             **fit_diagnostics("q", self.agents.q),
             **fit_diagnostics("policy", self.agents.policy),
             "epsilon": self.epsilon,
             "episodes": float(self.iteration * self._config.episodes),
             "transitions": float(sum(each.kept for each in self.transitions)),
-            "responses": float(sum(min(each.seen, self._config.capacity) for each in self._reservoirs)),
+            "responses": float(sum(each.kept for each in self._reservoirs)),
         }
 
     def state(self) -> State:

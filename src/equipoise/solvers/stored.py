@@ -21,7 +21,7 @@ from equipoise.solvers.spaces import Space
 from equipoise.stores.sums import RegretStore, State, StrategyStore, joined, part_of
 from equipoise.trees.tables import Pair
 from equipoise.trees.treeplex import Float
-from equipoise.work import Report, silent
+from equipoise.work import Report, silent, spending
 
 
 class StoredCFR:
@@ -41,6 +41,7 @@ class StoredCFR:
         self.strategies = strategies
         self.sampler = sampler
         self.iteration = 0
+        self._spent = {"traversal_seconds": 0.0, "fit_seconds": 0.0}  # by this process
         self._turns: tuple[tuple[int, ...], ...] = ((0,), (1,)) if updates == "alternating" else ((0, 1),)
 
     def run(self, iterations: int) -> None:
@@ -49,10 +50,12 @@ class StoredCFR:
         for _ in range(iterations):
             self.iteration += 1
             for players in self._turns:
-                for rows in self.sampler.rows(self.regrets.scores_at, players, self.iteration):
-                    store_of[rows.kind].absorb(rows)
-                self.regrets.settle(self.iteration, players)
-                self.strategies.settle(self.iteration, players)
+                with spending(self._spent, "traversal_seconds"):
+                    for rows in self.sampler.rows(self.regrets.scores_at, players, self.iteration):
+                        store_of[rows.kind].absorb(rows)
+                with spending(self._spent, "fit_seconds"):
+                    self.regrets.settle(self.iteration, players)
+                    self.strategies.settle(self.iteration, players)
 
     def conclude(self, report: Report = silent) -> bool:
         """Let the strategy store make its answer, as Deep CFR fits its policy networks."""
@@ -87,8 +90,8 @@ class StoredCFR:
         return self.sampler.nodes_touched
 
     def diagnostics(self) -> dict[str, float]:
-        """Return what the stores say of their last fits."""
-        return {**self.regrets.diagnostics(), **self.strategies.diagnostics()}
+        """Return what the stores say of their last fits, and what traversals and fits have taken in this process."""
+        return {**self._spent, **self.regrets.diagnostics(), **self.strategies.diagnostics()}
 
     def state(self) -> State:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""

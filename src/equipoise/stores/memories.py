@@ -200,6 +200,11 @@ class Memory:
         """Return how many samples there have been."""
         return int(self._counts[1])
 
+    @property
+    def kept(self) -> int:
+        """Return how many samples are in the memory; none are where only their sums are."""
+        return int(self._counts[0])
+
     def add(self, rows: Int64, values: FloatTable, iteration: int) -> None:
         """Take in samples of an iteration."""
         if self.kind == "aggregated":
@@ -433,6 +438,7 @@ class MemoryRegrets:
         return {
             **fit_diagnostics("regret", [memory.network for memory in self.memories]),
             "regret_samples": samples,
+            "regret_memory": float(sum(memory.memory.kept for memory in self.memories)),
             "regret_parameters": float(sum(memory.network.num_parameters for memory in self.memories)),
         }
 
@@ -536,7 +542,8 @@ class MemoryStrategy:
     def diagnostics(self) -> Diagnostics:
         parameters = float(sum(memory.network.num_parameters for memory in self.memories))
         fits = fit_diagnostics("strategy", [memory.network for memory in self.memories])
-        return {**fits, "strategy_parameters": parameters}
+        kept = float(sum(memory.memory.kept for memory in self.memories))
+        return {**fits, "strategy_memory": kept, "strategy_parameters": parameters}
 
 
 class SnapshotList(AnswersAtOnce):

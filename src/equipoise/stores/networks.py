@@ -351,14 +351,21 @@ def _rms(numbers: Float) -> float:
 
 
 def fit_diagnostics(name: str, networks: Sequence[TrainedNetwork]) -> Diagnostics:
-    """Return the mean loss and the time of the networks' last fits, for the log."""
-    fits = [network.fitted for network in networks if network.fitted is not None]
+    """Return loss, gradient norm and time of the networks' last fits, for the log; several have a mean loss, too."""
+    fits = {number: network.fitted for number, network in enumerate(networks) if network.fitted is not None}
     if not fits:
         return {}
-    return {
-        f"{name}_loss": sum(each.loss for each in fits) / len(fits),
-        f"{name}_fit_seconds": sum(each.seconds for each in fits),
+    found = {
+        f"{name}_loss": sum(each.loss for each in fits.values()) / len(fits),
+        f"{name}_fit_seconds": sum(each.seconds for each in fits.values()),
     }
+    for number, each in fits.items():
+        which = f"_{number}" if len(networks) > 1 else ""
+        if which:
+            found[f"{name}_loss{which}"] = each.loss
+        if each.gradient_norm is not None:
+            found[f"{name}_gradient_norm{which}"] = each.gradient_norm
+    return found
 
 
 class StrategyNetworks(BootstrappedNetworks, AnswersAtOnce):

@@ -1,5 +1,6 @@
 """Progress of long work: a live bar on a terminal, plain lines elsewhere. Both go to standard error."""
 
+import html
 import sys
 import threading
 import time
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from equipoise.runs.phases import OnProgress, Phase, Progress
 
 SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BETWEEN_UPDATES = 0.2  # of a notebook
 ALMOST = 0.999  # of a bar: a full one would stop the clock
 WORTH_A_LINE = 0.5  # seconds from which a phase is announced where there is no terminal
 
@@ -17,6 +19,10 @@ WORTH_A_LINE = 0.5  # seconds from which a phase is announced where there is no 
 @contextmanager
 def show_progress(what: str) -> Iterator[OnProgress]:
     """Show the progress of a run for as long as the context lasts."""
+    if in_notebook():
+        with _notebook(what) as update:
+            yield update
+        return
     if sys.stderr.isatty():
         with _bar(what, kept=True) as update:
             yield update
@@ -27,6 +33,39 @@ def show_progress(what: str) -> Iterator[OnProgress]:
     finally:
         lines.over.set()
         lines.thread.join()
+
+
+def in_notebook() -> bool:
+    """Return whether this is a notebook, whose cells can show what changes."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+@contextmanager
+def _notebook(what: str) -> Iterator[OnProgress]:
+    """Show a bar and a line of text in the cell's output, a few times a second."""
+    from IPython.display import HTML, display
+
+    handle = display(HTML(""), display_id=True)
+    last: Progress | None = None
+    shown = 0.0
+
+    def update(progress: Progress | Phase, *, now: bool = False) -> None:
+        nonlocal last, shown
+        last = progress if isinstance(progress, Progress) else last
+        if not now and time.monotonic() - shown < SECONDS_BETWEEN_UPDATES:
+            return
+        shown = time.monotonic()
+        share = last.fraction if last is not None else progress.share if isinstance(progress, Phase) else None
+        value = "" if share is None else f" value='{share:.3f}'"
+        text = html.escape(f"{what}: {describe(progress)}")
+        handle.update(HTML(f"<progress max='1'{value}></progress> {text}"))
+
+    try:
+        yield update
+    finally:
+        if last is not None:
+            update(last, now=True)
 
 
 class _Lines:

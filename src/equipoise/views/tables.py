@@ -40,9 +40,17 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     units["locks"] = "(also bind the best responses that exploitability is measured by)"
     units["seconds"] = f"s on {numbers['threads']} thread(s)" if "threads" in numbers else "s"
     spent = {name.removesuffix("_seconds"): number for name, number in numbers.items() if name.endswith("_seconds")}
-    if spent:  # what took a share that can be seen
-        seen = [f"{name} {time:.3g}" for name, time in spent.items() if time >= 0.005 * numbers["seconds"]]
-        units["seconds"] += f": {', '.join(seen)}"
+    whole = numbers.get("seconds", 0.0)
+
+    def shares(of: Mapping[str, float]) -> str:  # of what took a share that can be seen
+        seen = {name: time for name, time in of.items() if time >= 0.005 * whole > 0.0}
+        return ", ".join(f"{name} {time:.3g} ({100 * time / whole:.0f} %)" for name, time in seen.items())
+
+    parts: dict[str, float] = {name: spent.pop(name) for name in ("traversal", "fit") if name in spent}
+    if spent:
+        units["seconds"] += f": {shares(spent)}"
+    if shares(parts):
+        units["seconds"] += f"; of solving: {shares(parts)}"
     width = max(15, *(len(name) + 1 for name in numbers if not name.endswith("_seconds")))
     for name, number in numbers.items():
         if name != "threads" and number is not None and not name.endswith("_seconds"):
