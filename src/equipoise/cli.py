@@ -158,6 +158,13 @@ def solve(
             "200:0.7'; the rest is solved around it. Repeat for more.",
         ),
     ] = None,
+    values: Annotated[
+        str | None,
+        Parameter(
+            help="Spots that end early (until=river): what the next round is worth: check-down (equity, the default), "
+            "zero, exact (solved on), network, or the file of a value network."
+        ),
+    ] = None,
     preset: Annotated[
         str | None, Parameter(help="A named set of parameters, such as dn19; see `equipoise algorithms NAME`.")
     ] = None,
@@ -191,7 +198,7 @@ def solve(
     """
     from equipoise.games import load_game
     from equipoise.games.catalogue import StoredText
-    from equipoise.games.spots import Spot, locked
+    from equipoise.games.spots import Spot, locked, valued
     from equipoise.runs.run_file import read_run_file
     from equipoise.solving import default_algorithm
     from equipoise.solving import solve as solve_game
@@ -234,6 +241,10 @@ def solve(
         if not isinstance(loaded, Spot):
             raise NotSupported(f"--lock is for spots; {loaded.name} is none")
         loaded = locked(loaded, lock)
+    if values is not None:
+        if not isinstance(loaded, Spot):
+            raise NotSupported(f"--values is for spots; {loaded.name} is none")
+        loaded = valued(loaded, values)
     algorithm = options.pop("algorithm", None)
     if algorithm is None:
         algorithm = default_algorithm(loaded)

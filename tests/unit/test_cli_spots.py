@@ -197,3 +197,33 @@ def test_a_killed_run_goes_on_with_the_same_bits(tmp_path):
 
 def _iteration(folder):
     return max(int(file.stem) for file in (folder / "checkpoints").glob("*.npz"))
+
+
+ENDING = TURN.replace(")", ",until=river)")
+
+
+def test_a_turn_that_ends_before_the_river(run):  # noqa: F811
+    found = {}
+    for values in ("check-down", "zero", "exact"):
+        code, out, err = run("solve", ENDING, "--values", values, "--iterations", "100", "--out", values, "--json")
+        assert code == 0, err
+        found[values] = last_json(out)["ev_first"]
+        assert last_json(run("evaluate", values, "--json")[1])["ev_first"] == pytest.approx(found[values], abs=1e-9)
+        assert "bet 200" in run("show", values)[1]
+    assert len(set(found.values())) == 3
+    code, _, err = run("show", "zero", "--line", "cc/", "--board", "Ks")
+    assert code == 2 and len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((TURN, "--values", "zero"), "give until=river, too"),
+        ((TURN.replace(")", ",until=turn)"),), "the turn is already on the board"),
+        (("leduc_poker", "--values", "zero"), "--values is for spots"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(run, arguments, words):  # noqa: F811
+    code, _, err = run("solve", *arguments)
+    assert code == 2
+    assert words in err and len(err.strip().splitlines()) == 1

@@ -8,6 +8,15 @@ a file of ``key value`` lines, and :func:`spot` in Python::
 The *first* player (0) acts first in every round; *second* is player 1, in position. Payoffs to player 0 are relative to
 half the pot, so the game is zero-sum (without rake): what the first player takes home of the pot, less what it puts in
 from here on, is payoff + pot / 2.
+
+A spot may end where the turn or the river is dealt (``until=river``). What follows is then worth what ``values`` says:
+
+- ``check-down``: as if nobody bet any more;
+- ``zero``: as if the pot were shared out;
+- ``exact``: it is solved on;
+- anything else names a value network, a file or ``network`` for the one that comes with equipoise.
+
+Called all-ins are paid as they are in all of these.
 """
 
 import re
@@ -46,6 +55,7 @@ MOST_STATES = 10_000  # different ones: what must be looked at to count the node
 MOST_CHIPS = 10_000_000
 ALL_IN = "allin"
 NONE = "none"
+CHECK_DOWN, ZERO, EXACT = VALUES = ("check-down", "zero", "exact")  # others are networks
 
 Float = npt.NDArray[np.float64]
 
@@ -76,6 +86,8 @@ class Spot(Game):
     rake: Rake = Rake()
     deck: Deck = HOLDEM_DECK
     locks: tuple[Lock, ...] = ()  # what players are bound to: chance plays it for them
+    until: str | None = None  # betting ends where this round is dealt
+    values: str = CHECK_DOWN  # what the closings before it are worth
 
     @cached_property
     def name(self) -> str:
@@ -88,6 +100,8 @@ class Spot(Game):
             text += f",rake={self.rake.share!r}" + ("" if self.rake.cap is None else f",cap={self.rake.cap!r}")
         if self.locks:
             text += f",locks={BETWEEN_LOCKS.join(self.lock_texts)}"
+        if self.until is not None:
+            text += f",until={self.until},values={self.values}"
         return f"{text})"
 
     @property
@@ -105,8 +119,19 @@ class Spot(Game):
 
     @property
     def rounds(self) -> int:
-        """Return how many rounds of betting there are."""
+        """Return how many rounds there are, also those in which nobody bets."""
         return FULL_BOARD + 1 - len(self.board)
+
+    @property
+    def betting_rounds(self) -> int:
+        """Return in how many rounds there is betting."""
+        if self.until is None or self.values == EXACT:
+            return self.rounds
+        return ROUND_NAMES.index(self.until) - len(ROUND_NAMES) + self.rounds
+
+    def is_left_open(self, state: BettingState) -> bool:
+        """Return whether the hand ends because the spot does: nobody has folded, and nobody is all-in."""
+        return self.betting_rounds < self.rounds and state.folded < 0 and min(state.spent) < self.stack
 
     @cached_property
     def betting(self) -> BettingRules:
@@ -115,7 +140,7 @@ class Spot(Game):
             BettingRound(pot_sizes=bets, raise_sizes=raises)
             for bets, raises in zip(self.bets, self.raises, strict=True)
         )
-        return BettingRules(blinds=(0, 0), rounds=rounds, stack=self.stack, dead=self.pot)
+        return BettingRules(blinds=(0, 0), rounds=rounds[: self.betting_rounds], stack=self.stack, dead=self.pot)
 
     @cached_property
     def hands(self) -> tuple[Cards, ...]:
@@ -185,6 +210,8 @@ class Spot(Game):
 
     def winnings(self, state: BettingState) -> tuple[float, float]:
         """Return what the winner gains and the loser pays at the end of a hand, relative to half the pot."""
+        if self.values == ZERO and self.is_left_open(state):
+            return 0.0, 0.0
         matched = min(state.spent)
         half = self.pot / 2 + matched
         return half - self.rake.of(self.pot + 2 * matched), half
@@ -204,7 +231,8 @@ class SpotState(State):
 
     @property
     def _deals_board(self) -> bool:
-        return self.betting.folded < 0 and len(self.board) < self.game.board_size(self.betting.round)
+        open_cards = FULL_BOARD if self.betting.finished else self.game.board_size(self.betting.round)
+        return self.betting.folded < 0 and len(self.board) < open_cards
 
     @property
     def player(self) -> int:
@@ -269,6 +297,8 @@ class SpotState(State):
     def payoff(self) -> float:
         if self.game.rake.share > 0.0:
             raise InvalidParameter("a spot with rake is not zero-sum: leave out rake to play or list it")
+        if self.game.values not in VALUES and self.game.is_left_open(self.betting):
+            raise InvalidParameter("what a network says of a whole range pays no single hand: leave out values to play")
         won, _ = self.game.winnings(self.betting)
         if self.betting.folded >= 0:
             return won if self.betting.folded == 1 else -won
@@ -336,6 +366,8 @@ def spot(
     rake: float = 0.0,
     cap: float | None = None,
     locks: str | Sequence[str] = (),
+    until: str | None = None,
+    values: str | None = None,
     *,
     deck: Deck = HOLDEM_DECK,
 ) -> Spot:
@@ -344,7 +376,8 @@ def spot(
     ``first`` and ``second`` are the players' ranges, ``stack`` is what each can still bet, ``bets`` and ``raises`` are
     sizes as in ``0.5-1-allin`` (for all rounds) or ``0.5/1/1-allin`` (flop, turn, river); raises are as bets if not
     given. ``rake`` is the share that the house takes of a pot, at most ``cap`` chips. ``locks`` bind hands to a
-    strategy at a line, as in ``c:QQ+,AK=check:0.3,bet 200:0.7`` (games/locks.py).
+    strategy at a line, as in ``c:QQ+,AK=check:0.3,bet 200:0.7`` (games/locks.py). ``until`` is the round before which
+    the spot ends, ``values`` what is worth what there: ``check-down``, ``zero``, ``exact``, or a network's file.
     """
     cards = _read_board(board, deck)
     _check_chips("pot", pot)
@@ -369,7 +402,10 @@ def spot(
         raises=raise_sizes,
         rake=Rake(share=rake, cap=cap),
         deck=deck,
+        until=_read_until(until, cards),
     )
+    if values is not None:
+        made = valued(made, values)
     _check_ranges(made)
     _check_sizes(made)
     return locked(made, locks) if locks else made
@@ -389,6 +425,27 @@ def locked(game: Spot, locks: str | Sequence[str]) -> Spot:
                 f"spot: lock '{lock.text(game.betting)}': the {who} player, who acts there, has none of these hands"
             )
     return replace(game, locks=(*game.locks, *read))
+
+
+def valued(game: Spot, values: str) -> Spot:
+    """Return a spot whose closings are worth what ``values`` says."""
+    if game.until is None:
+        raise InvalidParameter(f"spot: values={values} says what a spot is worth where it ends; give until=river, too")
+    if game.rake.share > 0.0 and values not in (CHECK_DOWN, EXACT):
+        raise InvalidParameter(f"spot: values={values} knows no rake; leave out rake, or take check-down or exact")
+    return replace(game, values=values)
+
+
+def _read_until(until: str | None, board: Cards) -> str | None:
+    later = ROUND_NAMES[len(board) - len(ROUND_NAMES) + 1 :] if len(board) < FULL_BOARD else ()
+    if until is None or until in later:
+        return until
+    if until not in ROUND_NAMES:
+        raise InvalidParameter(f"spot: until={until} is not a round; give turn or river")
+    raise InvalidParameter(
+        f"spot: until={until}: the {until} is already on the board"
+        + (f"; give {' or '.join(later)}" if later else "; a spot on the river has no round to end before")
+    )
 
 
 def _read_board(text: str, deck: Deck) -> Cards:
@@ -436,7 +493,7 @@ def _check_sizes(made: Spot) -> None:
 
 
 _KEYS: dict[str, str] = {"oop": "first", "ip": "second", "bet": "bets", "raise": "raises"}  # as other programs say
-PARAMETERS = ("board", "pot", "stack", "first", "second", "bets", "raises", "rake", "cap", "locks")
+PARAMETERS = ("board", "pot", "stack", "first", "second", "bets", "raises", "rake", "cap", "locks", "until", "values")
 
 
 def _chips(text: str) -> int:
