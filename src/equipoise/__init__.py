@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         play_match,
         value,
     )
+    from equipoise.experiments.compare import Comparison, compare
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.games.spots import spot
     from equipoise.policies import Policy
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CHANCE": "equipoise.games",
     "TERMINAL": "equipoise.games",
+    "Comparison": "equipoise.experiments.compare",
     "EquipoiseError": "equipoise.errors",
     "Game": "equipoise.games",
     "Policy": "equipoise.policies",
@@ -37,6 +39,7 @@ _HOMES = {
     "State": "equipoise.games",
     "action_values": "equipoise.evaluation",
     "appraiser": "equipoise.evaluation",
+    "compare": "equipoise.experiments.compare",
     "exact_match": "equipoise.evaluation",
     "exploitability": "equipoise.evaluation",
     "load_game": "equipoise.games",
@@ -53,6 +56,7 @@ _HOMES = {
 __all__ = [
     "CHANCE",
     "TERMINAL",
+    "Comparison",
     "EquipoiseError",
     "Game",
     "Policy",
@@ -62,6 +66,7 @@ __all__ = [
     "__version__",
     "action_values",
     "appraiser",
+    "compare",
     "errors",
     "exact_match",
     "exploitability",

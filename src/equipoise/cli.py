@@ -792,6 +792,90 @@ def _unit(config: dict[str, Any]) -> str:
 
 
 @app.command
+def sweep(
+    game: Annotated[str | None, Parameter(help="A game, such as leduc_poker; see `equipoise games`.")] = None,
+    /,
+    *,
+    config: Annotated[
+        Path | None, Parameter(help="Read the sweep from this TOML file; what the command line says comes first.")
+    ] = None,
+    algorithm: Annotated[
+        list[str] | None, Parameter(negative="", help="An algorithm, or several: cfr+,dcfr. Repeat for more.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        Parameter(
+            name="--set",
+            negative="",
+            help="Set a parameter: name=value, or to each of several values: width=32,64. Repeat for all combinations.",
+        ),
+    ] = None,
+    preset: Annotated[str | None, Parameter(help="A named set of parameters, such as dn19.")] = None,
+    seeds: Annotated[int | None, Parameter(help="Run each setting with this many seeds; by default 5."), WHOLE] = None,
+    jobs: Annotated[
+        int | None, Parameter(help="Make this many runs at a time, each in its own process; by default 1."), WHOLE
+    ] = None,
+    iterations: Annotated[int | None, Parameter(help="Stop each run after this many iterations."), WHOLE] = None,
+    until: Annotated[float | None, Parameter(help="Stop each run at this exploitability."), NUMBER] = None,
+    until_mbb: Annotated[
+        float | None, Parameter(help="Hold'em: stop each run at this nash_conv in mbb/g."), NUMBER
+    ] = None,
+    until_pot: Annotated[
+        float | None, Parameter(help="Spots: stop each run at this exploitability in per cent of the pot."), NUMBER
+    ] = None,
+    seconds: Annotated[float | None, Parameter(help="Stop each run after this many seconds."), NUMBER] = None,
+    core_seconds: Annotated[
+        float | None, Parameter(help="Stop each run after this many seconds of processor time."), NUMBER
+    ] = None,
+    out: Annotated[Path | None, Parameter(help="The folder for runs, numbers and curves; by default sweeps.")] = None,
+    json: Json = False,
+) -> None:
+    """Run settings and seeds side by side: means, spreads and curves with bands.
+
+    Interrupted or killed, it goes on by the same command. Runs that are there already are used if they are the same:
+    settings, seed, limits, the rules of the game, and the revision of the algorithm.
+    """
+    from equipoise.experiments.compare import FOLDER, each_of, read_sweep_file, run_comparison, settings_of
+    from equipoise.views.tables import print_rows
+
+    written: dict[str, Any] = {"runs": [{}]} if config is None else read_sweep_file(config)
+    all_limits = {
+        "iterations": iterations,
+        "until": until,
+        "until_mbb": until_mbb,
+        "until_pot": until_pot,
+        "seconds": seconds,
+        "core_seconds": core_seconds,
+    }
+    limits = {name: limit for name, limit in all_limits.items() if limit is not None}
+    asked = {name: value for name, value in {"game": game, "preset": preset}.items() if value is not None}
+    names: list[str | None] = [name.strip() for text in algorithm or [] for name in text.split(",")]
+    swept = {name: str(value).split(",") for name, value in _settings(set_).items()}
+    given: list[dict[str, Any]] = []
+    for run in written["runs"]:
+        kept = {name: value for name, value in run.items() if not limits or name not in all_limits}
+        kept |= {**asked, **limits}
+        for chosen in each_of({**kept.pop("parameters", {}), **swept}):
+            given += [{**kept, "algorithm": name, "parameters": chosen} for name in names or [kept.get("algorithm")]]
+    found = run_comparison(
+        settings_of(given),
+        seeds=seeds if seeds is not None else written.get("seeds", 5),
+        jobs=jobs if jobs is not None else written.get("jobs", 1),
+        folder=FOLDER if out is None else out,
+        report=_note,
+    )
+    if json:
+        return _print_json(found.to_json())
+    rows = found.rows()
+    print_rows([[_cell(value) for value in row.values()] for row in rows], columns=list(rows[0]))
+    return print(f"numbers in {found.folder / 'result.json'}, curves in {found.folder / 'curves.png'}")
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@app.command
 def export(
     run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
     /,

@@ -4,7 +4,6 @@ solution = equipoise.solve("leduc_poker", iterations=1000)
 solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 """
 
-import datetime
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from equipoise.policies.spot_policy import STRATEGY, SpotPolicy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
 from equipoise.runs.drive import Interrupted, OnRecord, Record, Stop, drive
+from equipoise.runs.identity import FIRST_REVISION, difference
 from equipoise.runs.interrupts import interrupts
 from equipoise.runs.phases import FITTING, KINDS, PREPARING, WRITING, OnProgress, Phase, Phases, Progress, unseen
 from equipoise.runs.run_file import run_file
@@ -55,7 +55,7 @@ from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
-from equipoise.trees.compile import Engine
+from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.fingerprint import described, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
@@ -254,43 +254,34 @@ def solve(
     memories and times, but no exploitability).
     """
     game = as_game(game)
-    if algorithm is None:
-        algorithm = default_algorithm(game)
-    recipe = find_recipe(algorithm)
-    recipe.require_able(game, engine)
-    unlisted = recipe.unlists(game, engine)
-    usual = SPOT_DEFAULTS.get(algorithm, {}) if isinstance(game, Spot) and preset is None else {}
-    given = {**usual, **(parameters or {})}
-    resolved = recipe.resolve(given, preset, game=recipe.works_on(game, engine))
-    until = _until(game, until, until_mbb, until_pot)
-    limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
-    if all(limit is None for limit in limits.values()):
-        limits["iterations"] = DEFAULT_ITERATIONS
-    stop = Stop(**limits)  # type: ignore[arg-type]
-    if evaluation_growth is not None:
-        require_number("evaluation_growth", evaluation_growth, above=1)
-    if first_evaluation is not None:
-        require_whole("first_evaluation", first_evaluation)
-    require_number("checkpoint_seconds", checkpoint_seconds, low=0)
-    require_seed(seed)
-    require_threads(threads)
     if out is not None:
         require_new(Path(out))
-    config: dict[str, Any] = {
-        "game": game.address,
-        "unit": game.chip_unit(),
-        "algorithm": algorithm,
-        "parameters": resolved,
-        "preset": preset,
-        "init_from": None if init_from is None else str(init_from),
-        "engine": engine,
-        "seed": seed,
-        "threads": threads,
+    config = configured(
+        game,
+        algorithm,
+        iterations=iterations,
+        until=until,
+        until_mbb=until_mbb,
+        until_pot=until_pot,
+        seconds=seconds,
+        core_seconds=core_seconds,
+        seed=seed,
+        threads=threads,
+        engine=engine,
+        parameters=parameters,
+        preset=preset,
+        init_from=init_from,
+        evaluation_growth=evaluation_growth,
+        first_evaluation=first_evaluation,
+    )
+    require_number("checkpoint_seconds", checkpoint_seconds, low=0)
+    algorithm = str(config["algorithm"])
+    recipe, stop = find_recipe(algorithm), Stop(**config["stop"])
+    config |= {
         "device": recipe.place(device),
         "tensorboard": tensorboard,
-        "stop": limits,
         "checkpoint_seconds": checkpoint_seconds,
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
+        "created": provenance.now(),
     }
     with _shown(progress, f"{game.name} by {algorithm}", on_progress) as told, _watched(told) as phases:
         with phases.doing(PREPARING):
@@ -301,7 +292,7 @@ def solve(
             config["fingerprint"] = fingerprint_of(solver.form)
             _require_measurable(solver.form, stop)
             growth, first = _evaluations(solver, recipe.evaluation_growth)
-            if unlisted:
+            if recipe.unlists(game, engine):
                 growth, first = 2.0, recipe.unlisted_evaluation
             config["evaluation_growth"] = evaluation_growth or growth
             config["first_evaluation"] = first_evaluation or first
@@ -317,6 +308,76 @@ def solve(
             if solver.iteration > 0:  # from here on the run it started from is not needed
                 directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
             return _run(solver, config, stop, directory, phases, on_complaint, on_record)
+
+
+def configured(
+    game: Game,
+    algorithm: str | None = None,
+    *,
+    iterations: int | None = None,
+    until: float | None = None,
+    until_mbb: float | None = None,
+    until_pot: float | None = None,
+    seconds: float | None = None,
+    core_seconds: float | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    engine: Engine = "auto",
+    parameters: Mapping[str, object] | None = None,
+    preset: str | None = None,
+    init_from: str | Path | None = None,
+    evaluation_growth: float | None = None,
+    first_evaluation: int | None = None,
+) -> dict[str, Any]:
+    """Return what makes a run the run that it is, every setting in full, or say what is wrong; nothing is compiled."""
+    algorithm = default_algorithm(game) if algorithm is None else algorithm
+    recipe = find_recipe(algorithm)
+    recipe.require_able(game, engine)
+    usual = SPOT_DEFAULTS.get(algorithm, {}) if isinstance(game, Spot) and preset is None else {}
+    given = {**usual, **(parameters or {})}
+    limits = {
+        "iterations": iterations,
+        "until": _until(game, until, until_mbb, until_pot),
+        "seconds": seconds,
+        "core_seconds": core_seconds,
+    }
+    if all(limit is None for limit in limits.values()):
+        limits["iterations"] = DEFAULT_ITERATIONS
+    config = {
+        "game": game.address,
+        "unit": game.chip_unit(),
+        "algorithm": algorithm,
+        "revision": recipe.revision,
+        "parameters": recipe.resolve(given, preset, game=recipe.works_on(game, engine)),
+        "preset": preset,
+        "init_from": None if init_from is None else str(init_from),
+        "engine": engine,
+        "seed": seed,
+        "threads": threads,
+        "stop": limits,
+        "evaluation_growth": evaluation_growth,
+        "first_evaluation": first_evaluation,
+    }
+    Stop(**limits)  # type: ignore[arg-type]
+    if evaluation_growth is not None:
+        require_number("evaluation_growth", evaluation_growth, above=1)
+    if first_evaluation is not None:
+        require_whole("first_evaluation", first_evaluation)
+    require_seed(seed)
+    require_threads(threads)
+    return config
+
+
+def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> str | None:
+    """Return in words what makes a run on disk another one than is wanted (see ``configured``); None: nothing does."""
+    found = dict(RunDirectory.open(run).config)
+    if found["algorithm"] == wanted["algorithm"]:
+        recipe = find_recipe(wanted["algorithm"])
+        found["parameters"] = recipe.in_full(found["parameters"], game, wanted["engine"])
+    known = str(found.get("fingerprint") or "")
+    listed = known.startswith(("tree:", "public:"))
+    now = compile_game(game, wanted["engine"]).fingerprint if listed else described(game)
+    return difference(found, {**wanted, "fingerprint": now})
 
 
 @contextmanager
@@ -512,12 +573,14 @@ def resume(
         limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
         if any(limit is not None for limit in limits.values()):
             config["stop"] = limits
+            directory.change(stop=limits)
         if threads is not None:
             config["threads"] = threads
         with _shown(progress, f"resuming {path}", on_progress) as told, _watched(told) as phases:
             with phases.doing(PREPARING):
                 solver = _make_solver(game, config, phases, on_complaint)
                 _compare_versions(config, on_complaint)
+                _compare_revisions(config, on_complaint)
                 stop = Stop(**config["stop"])
                 _require_measurable(solver.form, stop)
                 _require_disk(solver, path, phases)
@@ -531,6 +594,15 @@ def _compare_versions(config: Mapping[str, Any], on_complaint: Callable[[str], N
             on_complaint(
                 f"this run was made with {name} {made_with}, now it is {now}: results may differ in the last bits"
             )
+
+
+def _compare_revisions(config: Mapping[str, Any], on_complaint: Callable[[str], None]) -> None:
+    made_by, now = config.get("revision", FIRST_REVISION), find_recipe(config["algorithm"]).revision
+    if made_by != now:
+        on_complaint(
+            f"this run was begun by revision {made_by} of {config['algorithm']}, now it is at {now}: it goes on in "
+            "another way than it would have"
+        )
 
 
 def _resumed(

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from equipoise.experiments.claim import Claim, Figure, verdict
 from equipoise.experiments.claims import CLAIMS
 from equipoise.experiments.sweep import History
 from equipoise.files import make_folder, write_text
+from equipoise.runs import provenance
 from equipoise.views.plot import plot_sweep
 
 KEPT_POINTS = 25  # a history is thinned to this many points in the data file
@@ -51,7 +51,7 @@ def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str
         "core_seconds": round(sum(_cost(history) for histories in results.values() for history in histories)),
         "wall_seconds_of_this_call": round(time.monotonic() - started),
         "command": f"equipoise reproduce {claim.id}{' --quick' if quick else ''}",
-        "equipoise": version("equipoise"),
+        **provenance.of_data(),
         "settings": [
             {**asdict(setting), "histories": [_thinned(history) for history in results[setting.label]]}
             for setting in sweep.settings
@@ -131,7 +131,7 @@ def _section(outcome: dict[str, Any], folder: str) -> Sequence[str]:
         f"## {outcome['claim']}",
         f"{outcome['paper']}: {outcome['says']}.",
         "",
-        f"Scale: {outcome['scale']}. Unit: {outcome['unit']}. Again by `{outcome['command']}`.",
+        f"Scale: {outcome['scale']}. Unit: {outcome['unit']}. Reproduce with `{outcome['command']}`.",
         "",
         "| what | paper | ours | holds |",
         "|---|---|---|---|",

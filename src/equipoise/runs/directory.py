@@ -115,6 +115,11 @@ class RunDirectory:
         if self._lock is not None:
             self._lock.release()
 
+    def change(self, **settings: Any) -> None:
+        """Write other settings to the configuration of a run that goes on, such as new limits."""
+        self.config.update(settings)
+        write_text(self.path / "config.json", json.dumps(self.config, indent=2) + "\n")
+
     @property
     def policy_path(self) -> Path:
         """Return where the final policy is."""

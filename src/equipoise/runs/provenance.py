@@ -1,5 +1,6 @@
 """Where a run comes from: versions, the commit of a checkout, the machine and its devices. All goes to config.json."""
 
+import datetime
 import os
 import platform
 import subprocess
@@ -43,6 +44,16 @@ def commit(package: Path = Path(__file__).parents[1]) -> str | None:
     except (OSError, subprocess.SubprocessError):  # no git, or not our repository
         return None
     return done.stdout.strip() or None
+
+
+def now() -> str:
+    """Return the time, as files have it."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+
+
+def of_data() -> dict[str, Any]:
+    """Return what every data file says of where it comes from: versions, commit, machine and date."""
+    return {"versions": versions(), "commit": commit(), "machine": machine(), "date": now()}
 
 
 def machine() -> dict[str, Any]:

@@ -46,14 +46,19 @@ def read_run_file(path: Path) -> dict[str, Any]:
     for name, value in found.items():
         if name not in KEYS:
             raise InvalidParameter(f"{path}: '{name}' is not known{nearest(name, KEYS)}")
-        types = KEYS[name]
-        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            wanted = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
-            raise InvalidParameter(f"{path}: {name} = {value} is not valid; give {wanted[types[0]]}")
+        check_value(path, name, value)
     for name, value in found.get("parameters", {}).items():
         if not isinstance(value, str | int | float):
             raise InvalidParameter(f"{path}: parameters.{name} is not valid; give a text or a number")
     return found
+
+
+def check_value(path: Path, name: str, value: object) -> None:
+    """Refuse a value of another type than an option has."""
+    types = KEYS[name]
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        wanted = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+        raise InvalidParameter(f"{path}: {name} = {value} is not valid; give {wanted[types[0]]}")
 
 
 def run_file(config: Mapping[str, Any]) -> str:

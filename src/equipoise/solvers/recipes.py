@@ -111,6 +111,7 @@ class Recipe:
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
     networks: bool = False
     solves_spots: bool = False
+    revision: int = 1  # raised by hand when results of the same settings and seed change: sweeps then run again
 
     def require_able(self, game: Game, engine: Engine) -> None:
         """Refuse a spot that the algorithm cannot solve, or an engine that spots have not."""
@@ -190,6 +191,11 @@ class Recipe:
             elif name not in NO_LONGER.get(self.name, ()):
                 raise InvalidParameter(f"{self.name} has no parameter '{name}'")
         return kept
+
+    def in_full(self, parameters: Mapping[str, object], game: Game, engine: Engine) -> dict[str, object]:
+        """Return the settings that a run recorded with those that it left to defaults because they are newer."""
+        known = as_they_are_now(self.recorded(parameters))
+        return dict(completed(self.knobs, known, owner=self.name, game=self.works_on(game, engine)))
 
     def make(self, setup: Setup, parameters: Mapping[str, object]) -> Solver:
         """Return a solver with settings that were resolved, now or when a run was made."""
