@@ -24,7 +24,7 @@ from equipoise.errors import (
     one_line,
     require_whole,
 )
-from equipoise.files import is_standard_output
+from equipoise.files import is_standard_output, write_atomically
 from equipoise.usage import NUMBER, WHOLE, in_words
 
 if TYPE_CHECKING:
@@ -712,6 +712,242 @@ def _show_holdem(
         listed = {"line": line, "board": board, "hands": cells, "never_reached": never}
         return _print_json({"game": policy.game, **policy.origin, **listed})
     return print_grids(shown)
+
+
+@app.command
+def explore(
+    run: Annotated[str, Parameter(help="A run directory or a policy file; or uniform, with --game.")],
+    /,
+    *,
+    line: Annotated[str | None, Parameter(help="Poker: go to this betting line, such as crc/r.")] = None,
+    board: Annotated[str | None, Parameter(help="Poker: the board of the line, such as 2c7d9s.")] = None,
+    hand: Annotated[
+        str | None, Parameter(help="Poker: show these hands only: one (AhKd), a class (AKs) or any range (66+,A8s+).")
+    ] = None,
+    path: Annotated[
+        str | None,
+        Parameter(help="Other games: go to this history, by places among the actions on the way, such as 0.2.1."),
+    ] = None,
+    infoset: Annotated[str | None, Parameter(help="Go to this infoset, such as 'Ks|cr'.")] = None,
+    against: Annotated[
+        str | None, Parameter(help="The opponent that values are against: a run, a policy or uniform; by default RUN.")
+    ] = None,
+    compare: Annotated[
+        str | None, Parameter(help="Show where RUN differs most from this run or policy, weighted by reach.")
+    ] = None,
+    sort: Annotated[
+        Literal["reach", "gain", "value", "infoset"] | None,
+        Parameter(help="List infosets instead, sorted: gain is what the best action there would win more, x reach."),
+    ] = None,
+    player: Annotated[Literal[0, 1] | None, Parameter(help="With --sort: this player's infosets only.")] = None,
+    contains: Annotated[str, Parameter(help="With --sort: infosets with this text only.")] = "",
+    limit: Annotated[int | None, Parameter(help="Show at most this many rows."), WHOLE] = None,
+    threads: Threads = 1,
+    device: Device = "auto",
+    game: Annotated[str | None, Parameter(help="The game, where RUN does not say it.")] = None,
+    trust_game: TrustGame = False,
+    json: Json = False,
+) -> None:
+    """Walk through a strategy: what each infoset does, how often it is met, what each action and a best response win.
+
+    Values are exact where the game can be evaluated exactly, and estimated by playing on elsewhere; the last line says
+    which. --json prints what the page shows in Explore.
+    """
+    from equipoise.evaluation.appraisers import appraiser
+    from equipoise.exploring import Explorer, differences
+    from equipoise.views.explore import print_differences, print_infosets, print_node
+    from equipoise.views.progress import show_counts
+
+    placed = any(given is not None for given in (line, board, hand, path, infoset))
+    if sort is not None and placed:
+        raise NotSupported("--sort lists infosets of the whole game; leave out --line, --board, --hand and --path")
+    if sort is None and (player is not None or contains):
+        raise NotSupported("--player and --contains are for lists of infosets; add --sort reach")
+    others = [text for text in (against, compare) if text is not None]
+    own = game if game is not None and game.startswith("python:") else None
+    mine, *more = (_entrant(text, own, trust_game, _device_of(text, device)) for text in (run, *others))
+    rows = {} if limit is None else {"limit": limit}
+    with show_counts(f"opening {run}", hands=0) as watched:
+        options: dict[str, Any] = {"game": game, "threads": threads, "on_boards": watched.boards}
+        explorer = Explorer(appraiser(mine, more[0] if against is not None else None, **options))
+        if compare is not None:
+            other = Explorer(appraiser(more[-1], **{**options, "game": explorer.game}))
+            found = differences(explorer, other, line=line or "", board=board or "", **rows)
+        elif sort is not None:
+            found = explorer.infosets(player=player, contains=contains, sort=sort, descending=sort != "infoset", **rows)
+        else:
+            at = {"line": line, "board": board, "path": path, "infoset": infoset, "hands": hand or ""}
+            found = explorer.node(**at, **rows)  # type: ignore[arg-type]
+    if json:
+        return _print_json(found)
+    if compare is not None:
+        return print_differences(found, (run, compare))
+    return print_infosets(found) if sort is not None else print_node(found)
+
+
+def _device_of(text: str, device: str) -> str:
+    """Return the device, if what a text names has networks to put there."""
+    from equipoise.solving import has_networks
+
+    return device if has_networks(text) else "auto"
+
+
+@app.command
+def play(
+    what: Annotated[
+        str | None, Parameter(help="A run directory or a policy file, to play against it; or a game.")
+    ] = None,
+    /,
+    *,
+    opponent: Annotated[
+        str | None, Parameter(help="Whom to play: a run, a policy, uniform, always-call ...; by default WHAT.")
+    ] = None,
+    seat: Annotated[Literal["0", "1", "turns"] | None, Parameter(help="Your seat; by default both in turn.")] = None,
+    hints: Annotated[
+        bool, Parameter(negative="", help="Show before each choice what the solution (WHAT) does.")
+    ] = False,
+    costs: Annotated[
+        bool, Parameter(negative="", help="Show after each choice what it has cost against the solution.")
+    ] = False,
+    hands: Annotated[int | None, Parameter(help="End after so many hands."), WHOLE] = None,
+    seed: Annotated[int | None, Parameter(help="Seed of cards and of the opponent's choices."), WHOLE] = None,
+    line: Annotated[str | None, Parameter(help="Poker: practise from this betting line on.")] = None,
+    board: Annotated[str | None, Parameter(help="Poker: the board of the line.")] = None,
+    infoset: Annotated[str | None, Parameter(help="Practise from this infoset on.")] = None,
+    session: Annotated[
+        Path | None,
+        Parameter(help="The file that keeps the game; an old one goes on. By default a new one in the folder plays."),
+    ] = None,
+    log: Annotated[Path | None, Parameter(help="At the end, write the hands here; poker in ACPC format.")] = None,
+    phh: Annotated[Path | None, Parameter(help="At the end, write hands of hold'em here in PHH format.")] = None,
+    device: Device = "auto",
+    game: OwnGame = None,
+    trust_game: TrustGame = False,
+    json: Json = False,
+) -> None:
+    """Play against a strategy in the terminal, in any game.
+
+    Choices are given by number, by name, or by how the name begins. q ends, and the game can be gone on with. The score
+    is shown plain and with luck taken out: by AIVAT where values are exact, else by all-in equity. With --json each
+    line of output is what the page would show, and each line of input a choice.
+    """
+    import secrets
+
+    from equipoise.evaluation.match import seat_players
+    from equipoise.exploring.play import Record, Session, make_table, read_record
+    from equipoise.games import StoredText, load_game
+    from equipoise.runs.directory import new_folder
+    from equipoise.views.play import print_cost, print_hint, print_result, print_score, print_table_of, prompt_of
+    from equipoise.views.play import read_choice as read
+    from equipoise.views.progress import show_counts
+
+    start = {name: text for name, text in (("line", line), ("board", board), ("infoset", infoset)) if text is not None}
+    going_on = session is not None and session.exists()
+    if going_on:
+        assert session is not None
+        if what is not None or opponent is not None or seat is not None or start or seed is not None:
+            raise NotSupported(f"{session} says who plays what: leave out WHAT, --opponent, --seat, --seed and places")
+        record = read_record(session)
+    elif what is None:
+        raise InvalidParameter(
+            "WHAT is missing: a run, a policy file or a game; or --session with a game to go on with"
+        )
+    else:
+        is_policy = Path(what).exists()
+        record = Record(
+            game="" if is_policy else what,
+            opponent=opponent or (what if is_policy else "uniform"),
+            solution=what if is_policy else None,
+            seat=seat or "turns",
+            seed=secrets.randbits(32) if seed is None else seed,
+            practice=start or None,
+        )
+        if (hints or costs or start) and not is_policy:
+            raise NotSupported(f"{what} is a game: hints, costs and practice need a solution; give a run or a policy")
+    record.hints, record.costs = record.hints or hints, record.costs or costs
+    own = game if game is not None else record.game if record.game.startswith("python:") and trust_game else None
+    named = {
+        text: _entrant(text, own, trust_game, _device_of(text, device))
+        for text in dict.fromkeys(text for text in (record.solution, record.opponent) if text is not None)
+    }
+    solution = None if record.solution is None else named[record.solution]
+    loaded: Any = game
+    if record.solution is None and loaded is None:
+        loaded = load_game(record.game) if not going_on or trust_game else load_game(StoredText(record.game))
+    rules, _ = seat_players(named[record.opponent], solution or named[record.opponent], loaded)
+    record.game = rules.address
+    with show_counts(f"{rules.name} against {record.opponent}", hands=0) as watched:
+        table = make_table(rules, named[record.opponent], solution, on_boards=watched.boards)
+        played = Session(record, table)
+    if session is None:
+        with new_folder(Path("plays"), _plain(f"{Path(what or 'game').name}")) as folder:
+            session = folder / "session.json"
+            record.save(session)
+    left, first = False, len(record.hands)
+    while not left and (hands is None or len(record.hands) - first < hands or not played.is_over):
+        if played.is_over:
+            played.deal()
+            record.save(session)
+        while not played.is_over and not left:
+            view = played.view()
+            if json:
+                _print_json(view)
+            else:
+                print_table_of(view)
+                if "hint" in view:
+                    print_hint(view["hint"])
+            try:
+                sys.stdout.flush()
+                answer = input("" if json else prompt_of(view["actions"]))
+                if answer.strip().casefold() in ("q", "quit"):
+                    left = True
+                elif answer.strip() == "?":
+                    _hint_once(played, print_hint, json)
+                else:
+                    choice = played.act(read(answer, view["actions"]))
+                    record.save(session)
+                    if record.costs and not json:
+                        print_cost(choice.to_json(), view["unit"], view["mbb_per_chip"])
+            except EOFError:
+                left = True
+            except InvalidParameter as mistake:
+                _warn(str(mistake))
+        if not left:
+            view = played.view()
+            _print_json(view) if json else print_result(view)
+    for file, form in ((log, "acpc"), (phh, "phh")):
+        if file is not None:
+            with write_atomically(file, "w") as out:
+                out.write(played.history(form))  # type: ignore[arg-type]
+    if json:
+        return _print_json({"session": str(session), "score": played.score()})
+    print()
+    print_score(played.score())
+    trusted = " --trust-game" if rules.address.startswith("python:") else ""
+    print(f"go on with: equipoise play --session {session}{trusted}")
+    return None
+
+
+def _hint_once(played: Any, show: Any, as_json: bool) -> None:
+    """Show what the solution does, once."""
+    if played.table.judge is None:
+        raise InvalidParameter("there is no solution to ask; play a run or a policy with --hints or --costs")
+    before = played.record.hints
+    played.record.hints = True
+    try:
+        hint = played.view().get("hint")
+    finally:
+        played.record.hints = before
+    if hint is None:
+        raise InvalidParameter("the solution does not know this place")
+    if as_json:
+        _print_json({"hint": hint})
+    else:
+        show(hint)
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isalnum() or c in "_+=-" else "-" for c in text)[:LONGEST_NAME].strip("-") or "game"
 
 
 @app.command

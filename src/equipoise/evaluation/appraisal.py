@@ -15,6 +15,7 @@ played on from the infoset, with their standard errors. ``method`` says which.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -25,6 +26,7 @@ from equipoise.games import Game
 from equipoise.trees.treeplex import Float
 
 Bool = npt.NDArray[np.bool_]
+DIGITS = 10  # after the point, of values that are written down
 MOST_BELIEVED = 20  # possibilities that are written down, the likeliest first
 
 
@@ -83,7 +85,7 @@ class Appraisal:
             values=self.values[place],
             best_values=self.best_values[place],
             errors=None if self.errors is None else self.errors[place],
-            belief=self.believe(place),
+            believe=lambda: self.believe(place),
             paid=self.paid,
             method=self.method,
         )
@@ -103,9 +105,14 @@ class InfosetValues:
     values: Float  # [actions]
     best_values: Float  # [actions]
     errors: Float | None
-    belief: Belief
+    believe: Callable[[], Belief]
     paid: float
     method: str
+
+    @cached_property
+    def belief(self) -> Belief:
+        """Return the posterior of what the player does not see."""
+        return self.believe()
 
     @property
     def value(self) -> float:
@@ -158,8 +165,8 @@ class InfosetValues:
 
 
 def known(number: float) -> float | None:
-    """Return a number, or None for NaN, which JSON does not have."""
-    return None if np.isnan(number) else number
+    """Return a number as it is written for others: None for NaN, which JSON does not have, and no dust of rounding."""
+    return None if np.isnan(number) else round(number, DIGITS) + 0.0  # not -0.0
 
 
 def means_over(appraisal: Appraisal, places: Sequence[int]) -> dict[str, Any]:
@@ -173,7 +180,7 @@ def means_over(appraisal: Appraisal, places: Sequence[int]) -> dict[str, Any]:
 
     def mean(numbers: Float) -> float | None:
         found = ~np.isnan(numbers) & (weights > 0.0)
-        return float(weights[found] @ numbers[found] / weights[found].sum()) if found.any() else None
+        return known(float(weights[found] @ numbers[found] / weights[found].sum())) if found.any() else None
 
     return {
         "strategy": _by_action(appraisal.actions, (weights @ probabilities / weights.sum()).tolist()),

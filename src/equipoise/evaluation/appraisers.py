@@ -1,9 +1,10 @@
 """The one door to values of actions: from a policy and an opponent to what can appraise the game they play."""
 
+import time
 from functools import partial
 
 from equipoise.errors import NotMeasurable, NotSupported
-from equipoise.evaluation.appraisal import Appraiser, InfosetValues
+from equipoise.evaluation.appraisal import Appraisal, Appraiser, InfosetValues
 from equipoise.evaluation.board_action_values import BoardAppraiser
 from equipoise.evaluation.listed_values import ListedAppraiser
 from equipoise.evaluation.match import Entrant, betting_can_be_listed, seat_players
@@ -19,6 +20,7 @@ from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.trees.board_evaluator import OnBoards, silent
 from equipoise.trees.board_form import has_board_form
 from equipoise.trees.spot_form import spot_form
+from equipoise.trees.treeplex import Float
 
 
 def appraiser(
@@ -28,9 +30,12 @@ def appraiser(
     game: Game | str | None = None,
     threads: int = 1,
     on_boards: OnBoards = silent,
+    patience: float | None = None,
 ) -> Appraiser:
     """Return what appraises the infosets of a policy that meets an opponent; by default it meets itself.
 
+    Exact values before the board of flop hold'em take a pass over all boards, once: some seconds for tables, minutes
+    for networks. If that is longer than ``patience`` (seconds), they are estimated there instead.
     Either may also be a player, or the name of a simple one (``uniform``); ``game`` is needed if neither says it.
     """
     played, (player, other) = seat_players(policy, policy if opponent is None else opponent, game)
@@ -40,7 +45,10 @@ def appraiser(
         assert isinstance(played, PokerGame)
         forms = [each.policy.form for each in (player, other) if _over_boards(each)]  # type: ignore[attr-defined]
         made = partial(BoardAppraiser, played, player, other, threads=threads, on_boards=on_boards)
-        return made(form=forms[0]) if forms else made()
+        over_boards = made(form=forms[0]) if forms else made()
+        if patience is not None and over_boards.seconds_to_prepare(time.perf_counter) > patience:
+            return BoardsOrSamples(over_boards, SampledAppraiser(played, player, other))
+        return over_boards
     if not too_large_to_list(played) and isinstance(player, ListedPlayer) and isinstance(other, ListedPlayer):
         return ListedAppraiser(played, player, other)
     asked_at_once = isinstance(player, LockstepPlayer) and isinstance(other, LockstepPlayer)
@@ -48,6 +56,36 @@ def appraiser(
         assert isinstance(player, LockstepPlayer) and isinstance(other, LockstepPlayer)
         return SampledAppraiser(played, player, other)
     raise NotMeasurable(f"values of actions in {played.name} cannot be found: it is too large, or its players cannot")
+
+
+class BoardsOrSamples:
+    """Appraises a game over boards whose strategy takes long to read: exactly on a board, by estimates before it."""
+
+    exact = False
+
+    def __init__(self, boards: BoardAppraiser, samples: SampledAppraiser) -> None:
+        self.game = boards.game
+        self.method = f"on a board {boards.method}, before it {samples.method}"
+        self._boards, self._samples = boards, samples
+
+    def _of(self, text: str) -> BoardAppraiser | SampledAppraiser:
+        return self._boards if "/" in text else self._samples
+
+    def at(self, key: str) -> InfosetValues:
+        """Return what is known of an infoset."""
+        return self._of(key.partition("|")[2]).at(key)
+
+    def start_value(self, player: int) -> float:
+        """Return that it is not known."""
+        return float("nan")
+
+    def line(self, betting: str, board: str = "") -> Appraisal:
+        """Return what is known of all hands at a line."""
+        return self._of(betting).line(betting, board)
+
+    def ranges(self, betting: str, board: str = "") -> tuple[Float, Float]:
+        """Return both players' own reach of a line."""
+        return self._boards.ranges(betting, board)
 
 
 def _over_boards(player: Player) -> bool:

@@ -4,7 +4,7 @@ On a board only that board is worked on. Before it, what the second round is wor
 takes as long as an exact evaluation, is done when it is first asked for, and kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import comb
 
@@ -94,6 +94,17 @@ class BoardAppraiser:
         """Go through all boards now, so that no later question has to."""
         for player in range(2):
             self._start(player)
+
+    def seconds_to_prepare(self, clock: Callable[[], float]) -> float:
+        """Return about how long going through all boards will take, from how long a few of them do."""
+        if len(self._starts) == 2:
+            return 0.0
+        pair, entered = self._strategies[0], self._entered[0]
+        self._evaluator.board_values(0, pair, entered, 0)  # kernels are compiled here
+        started = clock()
+        for board in range(1, 3):
+            self._evaluator.board_values(0, pair, entered, board % self._form.num_boards)
+        return (clock() - started) / 2 * self._form.num_boards * (2 - len(self._starts))
 
     def start_value(self, player: int) -> float:
         chance = self._form.starting_hands.chance

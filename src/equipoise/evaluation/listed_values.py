@@ -9,7 +9,7 @@ For the infosets I and actions a of each player, in its own units:
 In games of several rounds that forget each other (Bluff), reach is that within a round.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from equipoise.evaluation.lines import live_hands, range_at, read_line
 from equipoise.evaluation.players import ListedPlayer, QueriedPlayer
 from equipoise.games import Game
 from equipoise.games.betting import BettingState
+from equipoise.games.game import pick
 from equipoise.games.notation import read_infoset
 from equipoise.games.poker import Cards, PokerGame
 from equipoise.policies.policy import Policy
@@ -204,6 +205,26 @@ class ListedAppraiser:
 
     def _read_line(self, betting: str, board: str) -> tuple[BettingState, Cards]:
         return read_line(self._poker, betting, board)
+
+    def likeliest_history(self, key: str) -> list[int] | None:
+        """Return the likeliest history of an infoset, as places among the actions on the way; None: it is not listed.
+
+        Where chance and the opponent never lead there, it is the first one.
+        """
+        return self._history(key, lambda probabilities: int(probabilities.argmax()))
+
+    def drawn_history(self, key: str, draw: float) -> list[int] | None:
+        """Return a history of an infoset by a draw from [0, 1), each as likely as it is believed to be."""
+        return self._history(
+            key, lambda probabilities: pick(probabilities.tolist(), draw) if probabilities.any() else 0
+        )
+
+    def _history(self, key: str, choose: Callable[[Float], int]) -> list[int] | None:
+        if not isinstance(self._source, GameTree):
+            return None
+        player, place = self.find(key)
+        nodes = np.flatnonzero(self._source.infoset == int(self._form.infosets[player][place]))
+        return self._source.places_on_way(int(nodes[choose(self._belief(player, place).probabilities)]))
 
     def _belief(self, player: int, place: int) -> Belief:
         number = int(self._form.infosets[player][place])

@@ -6,6 +6,7 @@ go on by their strategies. Means over the deals are unbiased estimates, with the
 """
 
 import zlib
+from dataclasses import replace
 
 import numpy as np
 
@@ -83,7 +84,7 @@ class SampledAppraiser:
         ranges = self.ranges(came_to.text, self.game.deck.text(board))
         known = self._line(came_to, board, ranges, [infoset.hand]).infoset(0)
         values, errors = self._play_on(came_to, board, infoset.hand, known.belief.probabilities, infoset.key)
-        return InfosetValues(**{**vars(known), "values": values, "errors": errors, "method": self.method})
+        return replace(known, values=values, errors=errors, method=self.method)
 
     def _play_on(
         self, came_to: BettingState, board: Cards, hand: Cards, believed: Float, key: str

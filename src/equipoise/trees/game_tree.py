@@ -87,7 +87,11 @@ class GameTree:
 
     def way_to(self, node: int) -> list[str]:
         """Return a history as the names of its actions."""
-        return Referee(self.game).names_on_way(_places(self.parent, self.first_child, node))
+        return Referee(self.game).names_on_way(self.places_on_way(node))
+
+    def places_on_way(self, node: int) -> list[int]:
+        """Return which of its actions was taken in each history on the way to a node."""
+        return _places(self.parent, self.first_child, node)
 
 
 def tree_from_rules(game: Game) -> GameTree:
