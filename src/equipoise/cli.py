@@ -474,6 +474,9 @@ def match(
         Path | None, Parameter(help="Write the hands to this file, one line each; poker in ACPC format.")
     ] = None,
     phh: Annotated[Path | None, Parameter(help="Hold'em: write the hands to this file in PHH format.")] = None,
+    standings: Annotated[
+        Path | None, Parameter(help="Write how the match stands to this file as it goes on, one JSON object a line.")
+    ] = None,
     device: Device = "auto",
     trust_game: TrustGame = False,
     json: Json = False,
@@ -482,15 +485,17 @@ def match(
 
     Poker results are also given in mbb/g: thousandths of the big blind (or ante) per hand.
     """
-    from equipoise.evaluation.hand_logs import writing_hands
+    from equipoise.evaluation.hand_logs import writing_hands, writing_standings
     from equipoise.evaluation.match import big_blind_of, exact_match, play_match
     from equipoise.views.progress import show_counts
     from equipoise.views.tables import print_exact_match, print_match
 
     players = _entrants(a, b, game, trust_game, device)
     if exact:
-        if log is not None or phh is not None:
-            raise NotSupported("--exact plays no hands, so there are none to write; leave out --log and --phh")
+        if log is not None or phh is not None or standings is not None:
+            raise NotSupported(
+                "--exact plays no hands, so there are none to write; leave out --log, --phh and --standings"
+            )
         with show_counts(f"{a} against {b}", hands=0) as watched:
             expected = exact_match(*players, game=game, threads=threads, on_boards=watched.boards)
         played = expected.rules
@@ -499,6 +504,7 @@ def match(
         return print_exact_match(expected, unit=played.chip_unit(), big_blind=big_blind_of(played))
     with (
         writing_hands((a, b), log=log, phh=phh) as on_hand,
+        writing_standings(standings) as on_standing,
         show_counts(f"{a} against {b}", hands=hands) as watched,
     ):
         result = play_match(
@@ -511,6 +517,7 @@ def match(
             on_progress=watched.hands,
             on_boards=watched.boards,
             on_hand=on_hand,
+            on_standing=on_standing,
         )
     played = result.rules
     with _apart_from(log, phh):
@@ -1335,7 +1342,7 @@ def _warn(text: str) -> None:
     _note(f"equipoise: {one_line(text)}")
 
 
-_OUTPUTS = ("-o", "--output", "--log", "--phh", "--page")
+_OUTPUTS = ("-o", "--output", "--log", "--phh", "--page", "--standings")
 
 
 def _read_hyphens(arguments: list[str]) -> list[str]:

@@ -103,6 +103,11 @@ def chromium():
         browser.close()
 
 
+def _is_fault(line):
+    """Return whether a line of the console is a fault of the page; an answer that refuses something is none."""
+    return line.type == "error" and "responded with a status of 4" not in line.text
+
+
 @pytest.fixture
 def opened(chromium):
     """Return what opens an address in a new window; errors of scripts and refusals of the policy fail the test."""
@@ -116,7 +121,7 @@ def opened(chromium):
         contexts.append(context)
         window = context.new_page()
         window.on("pageerror", lambda error: complaints.append(str(error)))
-        window.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+        window.on("console", lambda line: complaints.append(line.text) if _is_fault(line) else None)
         window.goto(url)
         return window
 

@@ -4,12 +4,14 @@ Poker has the lines of ACPC logs (see ``games.hand_histories``). Other games hav
 event by its name in order, what the seats won, and who sat there: ``HAND:0:bid 2, bid 1, bid 1, bid 3:-1|1:A|B``.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from equipoise.errors import NotSupported
+from equipoise.errors import CannotWrite, NotSupported
 from equipoise.evaluation.hands import Hand
+from equipoise.evaluation.match import Standing
 from equipoise.files import same_output, write_atomically
 from equipoise.games.hand_histories import PlayedHand, acpc_line, phh_table
 from equipoise.games.poker import PokerState
@@ -33,6 +35,28 @@ def hand_history(hand: Hand, players: tuple[str, str]) -> str:
             f"hands of {hand.game.name} cannot be written as PHH, which is for hold'em; use --log instead"
         )
     return phh_table(PlayedHand(number=hand.number, state=hand.end, names=hand.seats(players)))
+
+
+@contextmanager
+def writing_standings(path: Path | None) -> Iterator[Callable[[Standing], None] | None]:
+    """Give a function that adds a line about how a match stands to a file, for others to follow; or None."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = open(path, "w", encoding="utf-8")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise CannotWrite(f"cannot write {path}: {error.strerror}") from None
+    with file:
+
+        def write(standing: Standing) -> None:
+            try:
+                file.write(json.dumps(standing.to_json()) + "\n")
+                file.flush()
+            except OSError as error:
+                raise CannotWrite(f"cannot write {path}: {error.strerror}") from None
+
+        yield write
 
 
 @contextmanager

@@ -75,8 +75,10 @@ Players = tuple[Player, Player]
 Entrant = Player | AnyPolicy | SpotPolicy | str  # a string names a baseline
 
 OnHands = Callable[[int], None]
+OnStanding = Callable[["Standing"], None]
 
 MOST_BETTING_NODES = 2_000_000  # more would take minutes to list
+SECONDS_BETWEEN_STANDINGS, GROWTH_BETWEEN_STANDINGS = 0.1, 1.5  # a standing is told when either has passed
 KEPT_BYTES_A_PAIR = 160  # while AIVAT goes through the boards: cards and ends, and where they stand
 
 
@@ -112,6 +114,20 @@ def estimate_from(mean: float, *, variance: float, samples: int, hands: int) -> 
         standard_deviation=error * math.sqrt(hands),
         interval=(mean - reach, mean + reach),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How a match stands after so many hands: the estimate with the least luck in it that there is so far."""
+
+    hands: int
+    best: Estimate
+    aivat: bool  # whether AIVAT has taken out luck
+    big_blind: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers, under the names that they have in the result."""
+        return {"hands": self.hands, **_numbers(self.best, self.big_blind), "aivat": self.aivat}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,14 +245,16 @@ def play_match(
     on_progress: OnHands = lambda hands: None,
     on_boards: OnBoards = silent,
     on_hand: Callable[[Hand], None] | None = None,
+    on_standing: OnStanding | None = None,
 ) -> MatchResult:
     """Let two players play ``hands`` hands (an odd number is rounded up) and return what came of it.
 
     ``known`` says whose strategy AIVAT may use: ``both``, that of ``a`` or of ``b`` alone, or ``none`` (no AIVAT). If
     not given, it is both where the game can be listed, and none elsewhere: on flop hold'em AIVAT goes through all
     boards, which takes as long as an exact evaluation (``on_boards`` follows it), and beyond it there is none.
-    ``game`` is needed only where no policy names it. ``on_hand`` is called with every hand, and costs time. The result
-    depends on the players, the number of hands and the seed, not on ``threads``.
+    ``game`` is needed only where no policy names it. ``on_hand`` is called with every hand, and costs time;
+    ``on_standing`` is told now and then how the match stands. The result depends on the players, the number of hands
+    and the seed, not on ``threads``.
     """
     require_whole("hands", hands, low=4)  # an interval needs two deals, each played twice
     require_seed(seed)
@@ -247,7 +265,7 @@ def play_match(
     known = known or ("both" if through == "tree" else "none")
     _require_values(played, players, through, known)
     started = time.perf_counter()
-    watched = _Watchers(on_progress, on_boards, on_hand)
+    watched = _Watchers(on_progress, on_boards, on_hand, on_standing, big_blind_of(played))
     ways = {"tree": _on_tree, "lockstep": _in_lockstep, "rules": _by_rules}
     found = ways[through](played, players, pairs, known, seed, threads, watched)
     plain, duplicate, seats = _estimates(found.sums[:SAMPLES], pairs, (0.0, 0.0))
@@ -269,10 +287,27 @@ def play_match(
     )
 
 
-class _Watchers(NamedTuple):
+@dataclass
+class _Watchers:
     on_progress: OnHands
     on_boards: OnBoards
     on_hand: Callable[[Hand], None] | None
+    on_standing: OnStanding | None
+    big_blind: int | None
+    last_standing: tuple[float, int] = (0.0, 0)  # when, and after how many pairs
+
+    def told(self, sums: Float, pairs: int, starts: tuple[float, float] | None = None) -> None:
+        """Tell how many pairs are played, and how the match stands; ``starts`` if AIVAT's sums are there, too."""
+        self.on_progress(2 * pairs)
+        now = time.monotonic()
+        before, told = self.last_standing
+        soon = now - before < SECONDS_BETWEEN_STANDINGS and pairs < GROWTH_BETWEEN_STANDINGS * told
+        if self.on_standing is None or pairs < 2 or soon:
+            return
+        self.last_standing = now, pairs
+        found = (sums[:SAMPLES], (0.0, 0.0)) if starts is None else (sums[SAMPLES:], starts)
+        _, best, _ = _estimates(found[0], pairs, found[1])
+        self.on_standing(Standing(hands=2 * pairs, best=best, aivat=starts is not None, big_blind=self.big_blind))
 
 
 def _way_to_play(game: Game, players: Players) -> Through:
@@ -312,14 +347,15 @@ def _on_tree(
     form, sampled = _listed(game)
     table, starts = correction_table(form, sampled, (first.strategies(form), second.strategies(form)), known)
     chunks: list[FloatTable] = []
-    done, recorded = 0, watched.on_hand is not None
+    done, recorded, so_far = 0, watched.on_hand is not None, np.zeros(SUMS)
     for batch in play_pairs(sampled, table, pairs=pairs, seed=seed, threads=granted, recorded=recorded):
         chunks.append(batch.sums)
         if watched.on_hand is not None:
             for hand in recorded_hands(sampled, batch.records, 2 * done):
                 watched.on_hand(hand)
         done += batch.pairs
-        watched.on_progress(2 * done)
+        so_far += batch.sums.sum(axis=0)
+        watched.told(so_far, done, None if known == "none" else starts)
     return _Hands(np.concatenate(chunks).sum(axis=0), starts, granted)
 
 
@@ -341,7 +377,7 @@ def _in_lockstep(
         if watched.on_hand is not None:
             for hand in lockstep_hands(tree, part):
                 watched.on_hand(hand)
-        watched.on_progress(2 * (part.first_pair + len(part.cards)))
+        watched.told(sums, part.first_pair + len(part.cards))
     if known == "none":
         return _Hands(sums, (0.0, 0.0), 1)
     granted = set_threads(threads)
@@ -377,7 +413,7 @@ def _by_rules(
             if watched.on_hand is not None:
                 watched.on_hand(hand)
         sums[:SAMPLES] += pair_sums(won)
-        watched.on_progress(2 * pair + 2)
+        watched.told(sums, pair + 1)
     return _Hands(sums, (0.0, 0.0), 1)
 
 

@@ -154,9 +154,10 @@ def play_pairs(
     rounds, deal_width = len(game.tree.roots), U(game.deal_width)
     dice = [np.zeros((2, 2), np.uint64) for _ in range(threads)]
     sums = np.zeros((CHUNKS_A_CALL, 2 * APART))
-    done = 0
+    done, at_once = 0, 1
     while done < pairs:
-        now = min(pairs - done, CHUNK * CHUNKS_A_CALL)
+        now = min(pairs - done, CHUNK * at_once)
+        at_once = min(2 * at_once, CHUNKS_A_CALL)  # the first news come soon
         chunks = -(-now // CHUNK)
         records = np.full((now, 2, 2 * rounds) if recorded else (1, 2, 0), -1, np.int32)
 

@@ -33,6 +33,16 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Level:
+    """A level that a paper has published for a game, which curves can be compared with."""
+
+    game: str
+    text: str
+    value: float
+    measure: Literal["exploitability", "nash_conv_mbb"] = "exploitability"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """A claim of a paper that can be checked by running something."""
 
@@ -44,6 +54,7 @@ class Claim:
     quick: Sweep
     figures: tuple[Figure, ...]
     judge: Callable[[Results], list[Finding]]
+    levels: tuple[Level, ...] = ()
 
 
 def verdict(findings: list[Finding]) -> Verdict:

@@ -1,8 +1,26 @@
 """The ledger of claims."""
 
-from equipoise.experiments.claim import Claim
+from functools import cache
+
+from equipoise.experiments.claim import Claim, Level
 from equipoise.experiments.holdem_claims import HOLDEM_CLAIMS
 from equipoise.experiments.neural_claims import NEURAL_CLAIMS
 from equipoise.experiments.tabular_claims import TABULAR_CLAIMS
+from equipoise.games import load_game
 
 CLAIMS: dict[str, Claim] = {claim.id: claim for claim in (*TABULAR_CLAIMS, *HOLDEM_CLAIMS, *NEURAL_CLAIMS)}
+
+
+@cache
+def _levels() -> dict[str, list[Level]]:
+    """Return the published levels by the addresses of their games."""
+    found: dict[str, list[Level]] = {}
+    for claim in CLAIMS.values():
+        for level in claim.levels:
+            found.setdefault(load_game(level.game).address, []).append(level)
+    return found
+
+
+def levels_of(address: str) -> list[Level]:
+    """Return the levels that papers have published for a game."""
+    return _levels().get(address, [])

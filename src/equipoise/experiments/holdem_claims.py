@@ -8,9 +8,9 @@ Each scale says the command of the whole. All levels are exact, in the full game
 
 from collections.abc import Mapping
 from statistics import mean, stdev
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from equipoise.experiments.claim import Claim, Figure, Finding, Results, spread
+from equipoise.experiments.claim import Claim, Figure, Finding, Level, Results, spread
 from equipoise.experiments.sweep import History, Setting, Sweep, at_end
 
 # --- G4: the size of limit hold'em in ten buckets a round
@@ -60,7 +60,7 @@ G4 = Claim(
 # --- C1 to C5: Deep CFR on flop hold'em
 
 FHP = "flop_holdem"
-MBB = "nash_conv_mbb"
+MBB: Literal["nash_conv_mbb"] = "nash_conv_mbb"
 LONG, SHORT = 400, 25  # iterations: of Deep CFR beside others, and of Deep CFR beside itself
 PUBLISHED_ITERATIONS = 450
 AS_PUBLISHED = (
@@ -140,6 +140,10 @@ C1 = Claim(
     ),
     figures=(BY_NODES,),
     judge=_judge_c1,
+    levels=(
+        Level(game=FHP, value=37.0, measure=MBB, text="Deep CFR (Brown et al. 2019)"),
+        Level(game=FHP, value=47.0, measure=MBB, text="NFSP (Brown et al. 2019)"),
+    ),
 )
 
 CLUSTERS = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from statistics import mean, median
 from typing import Any
 
-from equipoise.experiments.claim import Claim, Figure, Finding, Results, spread
+from equipoise.experiments.claim import Claim, Figure, Finding, Level, Results, spread
 from equipoise.experiments.sweep import History, Setting, Sweep, at_end
 
 NLLH_5, LEDUC, ONE_CARD = "nl_leduc(stack=5)", "leduc_poker", "one_card_poker(cards=5)"
@@ -150,6 +150,10 @@ D3 = Claim(
     quick=Sweep(settings=(_run(_DNCFR, "dncfr", iterations=100), _twin(100)), seeds=2, scale="100 iterations, no NFSP"),
     figures=(BY_ITERATION,),
     judge=_judge_d3,
+    levels=(
+        Level(game=NLLH_5, value=0.06, text="Double Neural CFR, 200 iterations (Li et al. 2019)"),
+        Level(game=NLLH_5, value=0.02, text="Double Neural CFR, 1,000 iterations (Li et al. 2019)"),
+    ),
 )
 
 D4 = Claim(
@@ -468,6 +472,7 @@ D11_NEURAL = Claim(
     quick=Sweep(settings=_one_card(core_seconds=60.0), seeds=1, scale="one minute, one seed"),
     figures=(BY_ITERATION,),
     judge=_judge_d11n,
+    levels=(Level(game=ONE_CARD, value=0.0004, text="Double Neural CFR (Li et al. 2019)"),),
 )
 
 
@@ -551,6 +556,7 @@ C7 = Claim(
     ),
     figures=(BY_SECONDS,),
     judge=_judge_c7,
+    levels=(Level(game=LEDUC, value=0.037, text="NFSP (Heinrich and Silver 2016)"),),
 )
 
 

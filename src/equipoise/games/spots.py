@@ -91,18 +91,24 @@ class Spot(Game):
 
     @cached_property
     def name(self) -> str:
+        return f"spot({','.join(f'{name}={text}' for name, text in self.texts.items())})"
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the parameters as ``spot_from_texts`` takes them; those that have no effect are left out."""
         first, second = (write_range(each, "|") for each in self.ranges)
-        text = f"spot(board={self.deck.text(self.board)},pot={self.pot},stack={self.stack},first={first}"
-        text += f",second={second},bets={write_sizes(self.bets)}"
+        texts = {"board": self.deck.text(self.board), "pot": str(self.pot), "stack": str(self.stack)}
+        texts |= {"first": first, "second": second, "bets": write_sizes(self.bets)}
         if self.raises != self.bets:
-            text += f",raises={write_sizes(self.raises)}"
+            texts["raises"] = write_sizes(self.raises)
         if self.rake.share > 0.0:
-            text += f",rake={self.rake.share!r}" + ("" if self.rake.cap is None else f",cap={self.rake.cap!r}")
+            texts["rake"] = repr(self.rake.share)
+            texts |= {} if self.rake.cap is None else {"cap": repr(self.rake.cap)}
         if self.locks:
-            text += f",locks={BETWEEN_LOCKS.join(self.lock_texts)}"
+            texts["locks"] = BETWEEN_LOCKS.join(self.lock_texts)
         if self.until is not None:
-            text += f",until={self.until},values={self.values}"
-        return f"{text})"
+            texts |= {"until": self.until, "values": self.values}
+        return texts
 
     @property
     def lock_texts(self) -> list[str]:
@@ -565,6 +571,17 @@ def load_spot_file(path: str) -> Spot:
         return spot_from_texts(given)
     except EquipoiseError as error:
         raise InvalidParameter(f"spot:{path}: {str(error).removeprefix('spot: ')}") from None
+
+
+def spot_file(game: Spot) -> str:
+    """Return a spot as the text of a file that ``load_spot_file`` reads."""
+    lines = []
+    for name, text in game.texts.items():
+        if name == "locks":
+            lines += [f"lock {lock}" for lock in game.lock_texts]
+        else:
+            lines.append(f"{name} {text.replace('|', ',') if name in ('first', 'second') else text}")
+    return "\n".join(lines) + "\n"
 
 
 def _add(given: dict[str, str], name: str, value: str) -> None:

@@ -13,6 +13,7 @@ File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` withou
 
 import json
 import warnings
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,7 @@ from equipoise.errors import (
 from equipoise.files import write_atomically
 from equipoise.games import Game, State, StoredText, load_game
 from equipoise.html import table
+from equipoise.memory import require
 from equipoise.trees.fingerprint import differ, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
@@ -210,8 +212,19 @@ def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[st
         np.savez(file, header=_bytes(json.dumps(dict(header))), **arrays)  # type: ignore[arg-type]
 
 
+def require_room(path: str | Path) -> None:
+    """Refuse a file of arrays that would not fit in memory once it is unpacked: a small one may hold many zeros."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            unpacked = sum(member.file_size for member in packed.infolist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return  # whoever reads it will say what is wrong
+    require(unpacked, what=f"reading {path}")
+
+
 def game_named_in(path: str | Path) -> str:
     """Return the game that a policy file names, without reading the policy."""
+    require_room(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
             game = json.loads(arrays["header"].tobytes())["game"]
@@ -226,6 +239,7 @@ def game_named_in(path: str | Path) -> str:
 
 def read_policy(path: str | Path) -> Policy | SavedArrays:
     """Read a policy file, or say what is wrong with it."""
+    require_room(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())

@@ -1,16 +1,19 @@
 """What every room asks: what this page is about, games, algorithms, and what can be opened."""
 
+import os
 from pathlib import Path
 
 from equipoise import __version__
 from equipoise.evaluation.players import BASELINES
 from equipoise.runs.listing import list_runs
+from equipoise.solving import load_policy
 from equipoise.views.algorithms import list_algorithms
 from equipoise.views.games import list_games
-from equipoise.web.answers import Answer, Answers, Asked
+from equipoise.web.answers import Answer, Answers, Asked, Upload
 from equipoise.web.site import KEPT, Site
 
 MOST_FILES = 1000
+MOST_UPLOADED = 256 << 20  # bytes
 
 
 def page(site: Site, asked: Asked) -> Answer:
@@ -19,14 +22,14 @@ def page(site: Site, asked: Asked) -> Answer:
         "version": __version__,
         "folder": str(site.home),
         "given": [str(path) for path in site.given],
-        "games": list(site.games),
+        "games": site.given_games,
         "baselines": list(BASELINES),
     }
 
 
 def games(site: Site, asked: Asked) -> Answer:
     """Return the games, as ``equipoise games --json`` does, and those that this page was given."""
-    return {**list_games(), "given": list(site.games)}
+    return {**list_games(), "given": site.given_games}
 
 
 def algorithms(site: Site, asked: Asked) -> Answer:
@@ -57,9 +60,22 @@ def _policy_files(root: Path) -> list[Path]:
     return sorted(file for file in inside if not (file.parent / "config.json").exists() and KEPT not in file.parts)
 
 
+def upload(site: Site, asked: Asked) -> Answer:
+    """Take a policy file into the page's folder, if it is one; what it says is not trusted more than any file."""
+    name = asked.text("name")
+    target = site.new(f"{name}.npz")
+    asked.require_all_read()
+    assert asked.upload is not None
+    _, own = site.checked(asked.upload)
+    policy = load_policy(asked.upload, game=None if own is None else site.games[own])
+    os.replace(asked.upload, target)
+    return {"policy": str(target), "game": policy.game}
+
+
 ANSWERS: Answers = {
     "GET /api/page": page,
     "GET /api/games": games,
     "GET /api/algorithms": algorithms,
     "GET /api/policies": policies,
+    "POST /api/policy/upload": Upload(upload, most_bytes=MOST_UPLOADED),
 }

@@ -106,6 +106,15 @@ def start(folder: Path, arguments: Sequence[str], **told: Any) -> Process:
 _REAPED: list["subprocess.Popen[bytes]"] = []  # our children: asked now and then, so that none stays as a zombie
 
 
+def free_folder(folder: Path, name: str) -> Path:
+    """Return a folder for a process that none has had yet: NAME, NAME.2, ..."""
+    number, free = 1, folder / name
+    while free.exists():
+        number += 1
+        free = folder / f"{name}.{number}"
+    return free
+
+
 def started_in(folder: Path) -> list[Process]:
     """Return all processes that were started in a folder, the latest first."""
     found = []

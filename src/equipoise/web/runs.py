@@ -3,10 +3,12 @@
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from equipoise.errors import EquipoiseError, NotSupported
+from equipoise.experiments.claims import levels_of
 from equipoise.files import write_text
 from equipoise.policies.export import write_csv, write_json
 from equipoise.policies.policy import Policy
@@ -66,6 +68,7 @@ def _everything(site: Site, opened: RunDirectory) -> Answer:
         "machine": opened.config.get("machine", {}),
         "result": result_of(opened),
         "log": records,
+        "levels": [asdict(level) for level in levels_of(str(opened.config["game"]))],
     }
 
 
@@ -123,21 +126,26 @@ def start(site: Site, asked: Asked) -> Answer:
     game = asked.text("game")
     site.game(game)  # says what is wrong with it, before anything is started
     algorithm = asked.text("algorithm", "")
-    arguments = [game, *_limits(asked)]
+    arguments = [game, *limits(asked)]
     if algorithm:
         arguments.append(f"--algorithm={algorithm}")
     if "preset" in asked:
         arguments.append(f"--preset={asked.text('preset')}")
     seed = asked.whole("seed", 0)
-    arguments += [f"--seed={seed}", f"--threads={asked.whole('threads', 1, low=1, high=1024)}"]
     for name, value in asked.mapping("parameters").items():
         arguments.append(f"--set={name}={value}")
+    return start_run(site, asked, arguments, game=game, algorithm=algorithm, seed=seed)
+
+
+def start_run(site: Site, asked: Asked, arguments: list[str], *, game: str, algorithm: str, seed: int) -> Answer:
+    """Start ``equipoise solve`` with some arguments; where the run is kept, and on how many threads, is asked for."""
+    arguments += [f"--seed={seed}", f"--threads={asked.whole('threads', 1, low=1, high=1024)}"]
     plain = "".join(c if c.isalnum() or c in "_+=" else "-" for c in game[:60]).strip("-")
     name = asked.text("name", "") or _free_name(site, f"{plain}-{algorithm or 'default'}-seed{seed}")
     out = site.new(name)
     asked.require_all_read()
     process = processes.start(
-        site.kept("processes") / _process_name(site, name),
+        processes.free_folder(site.kept("processes"), name),
         ["solve", *arguments, f"--out={out}", "--json"],
         kind="run",
         run=str(out),
@@ -148,11 +156,11 @@ def start(site: Site, asked: Asked) -> Answer:
     return _about(process)
 
 
-def _limits(asked: Asked) -> list[str]:
+def limits(asked: Asked, *, but: tuple[str, ...] = ()) -> list[str]:
     """Return when to stop, as options of the command line."""
     options = []
     for name in LIMITS:
-        if name in asked:
+        if name not in but and name in asked:
             number = asked.whole(name, low=1) if name == "iterations" else asked.number(name, low=0.0)
             options.append(f"--{name.replace('_', '-')}={number!r}")
     return options
@@ -165,14 +173,6 @@ def _free_name(site: Site, name: str) -> str:
     while (site.home / free).exists() or str(site.home / free) in taken:
         number += 1
         free = f"{name[:90]}-{number}"
-    return free
-
-
-def _process_name(site: Site, name: str) -> str:
-    number, free, folder = 1, name, site.kept("processes")
-    while (folder / free).exists():
-        number += 1
-        free = f"{name}.{number}"
     return free
 
 
@@ -194,13 +194,12 @@ def resume(site: Site, asked: Asked) -> Answer:
     opened = site.run(address)
     game = str(opened.config["game"])
     site.check_game(game)
-    arguments = [str(opened.path), *_limits(asked)]
+    arguments = [str(opened.path), *limits(asked)]
     if game in site.games:
         arguments.append(f"--game={game}")
     asked.require_all_read()
-    name = _process_name(site, opened.path.name)
     process = processes.start(
-        site.kept("processes") / name,
+        processes.free_folder(site.kept("processes"), opened.path.name),
         ["resume", *arguments, "--json"],
         kind="run",
         run=str(opened.path),

@@ -95,6 +95,11 @@ class Site:
 
     # ---- games and policies
 
+    @property
+    def given_games(self) -> list[str]:
+        """Return the addresses of the games that were given."""
+        return list(dict.fromkeys(game.address for game in self.games.values()))
+
     def game(self, text: str) -> Game:
         """Return the game that the page, or a file that it shows, names; no code runs, no file elsewhere is read."""
         text = text.strip()
@@ -123,8 +128,13 @@ class Site:
     def policy(self, address: str) -> AnyPolicy:
         """Return the policy of a run or a policy file, which stays open for a while."""
         path = self.path(address)
+        files, own = self.checked(path)
+        return self.policies.get(path, files, None if own is None else self.games[own])
+
+    def checked(self, path: Path) -> tuple[list[Path], str | None]:
+        """Return the files of a policy, and which of the given games it is of, if any; refuse one of another's code."""
         if path.is_dir():
-            run = self.run(address)
+            run = self.run(str(path))
             texts = {str(run.config["game"])}
             stored = [run.policy_path] if run.policy_path.exists() else []
             checkpoints = sorted((path / "checkpoints").glob("*.npz"))[-1:]
@@ -133,9 +143,7 @@ class Site:
         texts |= {game_named_in(file) for file in stored}
         for text in texts:
             self.check_game(text)
-        own = next((self.games[text] for text in texts if text in self.games), None)
-        files = [*stored, *checkpoints]
-        return self.policies.get(path, files, own)
+        return [*stored, *checkpoints], next((text for text in texts if text in self.games), None)
 
 
 class OpenPolicies:
@@ -179,7 +187,8 @@ def site_of(arguments: Iterable[str]) -> Site:
         elif path.exists():
             given.append(path)
         else:
-            games[text.strip()] = _given_game(text)
+            game = _given_game(text)
+            games |= {text.strip(): game, game.address: game}
     home = folders[0] if folders else Path(DEFAULT_FOLDER)
     return Site(home=home, given=(*folders[1:], *given), games=games)
 

@@ -1,4 +1,4 @@
-// A chart of curves in SVG, on log axes: hover, or focus it and use the arrow keys, to read points off.
+// A chart of curves in SVG, on log or linear axes: hover, or focus it and use the arrow keys, to read points off.
 
 import {h, s, put, number} from "./dom.js";
 
@@ -54,7 +54,7 @@ function tickText(value) {
  * series: [{name, points: [[x, y], ...], band: [[x, low, high], ...]}], levels: [{y, text}].
  * Returns {update(series, levels, labels), close()}.
  */
-export function chart(place, {xLabel, yLabel, log = true, label}) {
+export function chart(place, {xLabel, yLabel, logX = true, logY = true, label}) {
   let series = [];
   let levels = [];
   let cursor = null; // [series, point]
@@ -66,7 +66,7 @@ export function chart(place, {xLabel, yLabel, log = true, label}) {
   function drawn() {
     const width = Math.max(280, frame.clientWidth || 700);
     const height = Math.max(240, Math.min(460, Math.round(width * 0.55)));
-    const usable = series.map((each) => ({...each, points: each.points.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y) && (!log || (x > 0 && y > 0)))}));
+    const usable = series.map((each) => ({...each, points: each.points.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y) && (!logX || x > 0) && (!logY || y > 0))}));
     const all = usable.flatMap((each) => [...each.points, ...(each.band ?? []).flatMap(([x, low, high]) => [[x, low], [x, high]])]);
     const summary = label ?? `${labels.yLabel} over ${labels.xLabel}`;
     const svg = s("svg", {class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", tabindex: "0", "aria-label": `${summary}. Arrow keys read points.`});
@@ -74,34 +74,31 @@ export function chart(place, {xLabel, yLabel, log = true, label}) {
       svg.append(s("text", {x: width / 2, y: height / 2, "text-anchor": "middle"}, "nothing to draw yet"));
       return put(frame, svg);
     }
-    const [xs, ys] = [all.map(([x]) => x), [...all.map(([, y]) => y), ...levels.map(({y}) => y).filter((y) => !log || y > 0)]];
+    const [xs, ys] = [all.map(([x]) => x), [...all.map(([, y]) => y), ...levels.map(({y}) => y).filter((y) => !logY || y > 0)]];
     let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    if (log) {
-      [y0, y1] = [y0 / 1.25, y1 * 1.25];
-      if (x0 === x1) [x0, x1] = [x0 / 2, x1 * 2];
-    } else {
-      if (x0 === x1) [x0, x1] = [0, x1 || 1];
-      const pad = (y1 - y0) * 0.08 || Math.abs(y1) || 1;
-      [y0, y1] = [y0 - pad, y1 + pad];
-    }
-    const scale = log ? Math.log : (value) => value;
+    if (logX && x0 === x1) [x0, x1] = [x0 / 2, x1 * 2];
+    if (!logX && x0 === x1) [x0, x1] = [0, x1 || 1];
+    const pad = (y1 - y0) * 0.08 || Math.abs(y1) || 1;
+    [y0, y1] = logY ? [y0 / 1.25, y1 * 1.25] : [y0 - pad, y1 + pad];
+    const scaleX = logX ? Math.log : (value) => value;
+    const scaleY = logY ? Math.log : (value) => value;
     const right = width - MARGIN.right;
     const bottom = height - MARGIN.bottom;
-    const px = (x) => MARGIN.left + ((scale(x) - scale(x0)) / (scale(x1) - scale(x0))) * (right - MARGIN.left);
-    const py = (y) => bottom - ((scale(y) - scale(y0)) / (scale(y1) - scale(y0))) * (bottom - MARGIN.top);
+    const px = (x) => MARGIN.left + ((scaleX(x) - scaleX(x0)) / (scaleX(x1) - scaleX(x0))) * (right - MARGIN.left);
+    const py = (y) => bottom - ((scaleY(y) - scaleY(y0)) / (scaleY(y1) - scaleY(y0))) * (bottom - MARGIN.top);
     const few = (ticks, most) => ticks.filter((_, index) => index % Math.ceil(ticks.length / most) === 0);
-    for (const tick of few(log ? decades(x0, x1) : steps(x0, x1), Math.floor(width / 80))) {
+    for (const tick of few(logX ? decades(x0, x1) : steps(x0, x1), Math.floor(width / 80))) {
       svg.append(s("line", {class: "grid", x1: px(tick), x2: px(tick), y1: MARGIN.top, y2: bottom}),
         s("text", {x: px(tick), y: bottom + 16, "text-anchor": "middle"}, tickText(tick)));
     }
-    for (const tick of log ? decades(y0, y1) : steps(y0, y1)) {
+    for (const tick of logY ? decades(y0, y1) : steps(y0, y1)) {
       svg.append(s("line", {class: "grid", x1: MARGIN.left, x2: right, y1: py(tick), y2: py(tick)}),
         s("text", {x: MARGIN.left - 6, y: py(tick) + 4, "text-anchor": "end"}, tickText(tick)));
     }
     svg.append(s("text", {x: (MARGIN.left + right) / 2, y: height - 8, "text-anchor": "middle"}, labels.xLabel),
       s("text", {x: 14, y: (MARGIN.top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(MARGIN.top + bottom) / 2})`}, labels.yLabel));
     for (const {y, text} of levels) {
-      if (log && !(y > 0)) continue;
+      if (logY && !(y > 0)) continue;
       svg.append(s("line", {class: "level", x1: MARGIN.left, x2: right, y1: py(y), y2: py(y)}),
         s("text", {class: "level-text", x: right - 4, y: py(y) - 4, "text-anchor": "end"}, text));
     }

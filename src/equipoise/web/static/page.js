@@ -8,6 +8,8 @@ import {query as asText} from "./api.js";
 
 const ROOMS = [
   ["runs", "Runs"],
+  ["compare", "Compare"],
+  ["spot", "Solve a spot"],
 ];
 
 const place = document.getElementById("room");
@@ -16,6 +18,8 @@ let close = null;
 let opening = 0;
 
 const page = {
+  /** The names of all rooms. */
+  rooms: ROOMS.map(([name]) => name),
   /** Open a room: page.go("explore", {policy: "demo/leduc"}). */
   go(room, query = {}) {
     history.pushState(null, "", `/${room}${asText(query)}`);

@@ -85,7 +85,7 @@ export async function open(place, query, page) {
         }
         const before = state.logs.get(news.run)?.log.slice(0, news.from) ?? [];
         const {log, from, ...standing} = news;
-        state.logs.set(news.run, {...standing, log: [...before, ...log]});
+        state.logs.set(news.run, {levels: state.logs.get(news.run)?.levels, ...standing, log: [...before, ...log]});
       }
       draw();
       updateStandings();
@@ -127,7 +127,7 @@ export async function open(place, query, page) {
   async function showDetails() {
     const found = await Promise.all(state.chosen.map((run) => get("/api/run", {run}).catch((error) => ({run, error: error.message}))));
     put(details, found.map((run) => about(run, page)));
-    for (const run of found) if (!run.error) state.logs.set(run.run, {...run});
+    for (const run of found) if (!run.error) state.logs.set(run.run, {...run, ...state.logs.get(run.run), levels: run.levels});
     if (state.chosen.length) draw();
   }
 
