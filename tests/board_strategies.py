@@ -25,6 +25,9 @@ class RandomStrategy:
             out[first : first + actions] = weights / weights.sum(axis=0)
         return out.ravel()
 
+    def over(self, form):
+        return self
+
     def write_start(self, out):
         out[:] = self._draw(self.form.betting[0], 10_000, self.form.num_starting_classes)
 

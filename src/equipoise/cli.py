@@ -380,7 +380,6 @@ def evaluate(
     import time
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
-    from equipoise.evaluation.players import rules_of
     from equipoise.runs.phases import EVALUATION, Phases
     from equipoise.solving import bound, load_policy, named
     from equipoise.views.progress import show_progress
@@ -388,7 +387,7 @@ def evaluate(
     started = time.perf_counter()
     with show_progress(f"evaluating {run}") as on_progress:
         policy = load_policy(run, game=game, trust_game=trust_game, device=device, on_progress=on_progress)
-        rules = rules_of(policy)
+        rules = policy.rules
         phases = Phases(on_progress)
         with phases.noticing_compilation(), phases.doing(EVALUATION):
             found = evaluate_policy(

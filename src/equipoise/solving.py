@@ -5,9 +5,10 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 """
 
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from equipoise import html
 from equipoise.errors import (
     DamagedFile,
     EquipoiseError,
+    EquipoiseWarning,
     InvalidParameter,
     MissingPackage,
     NotFound,
@@ -30,9 +32,11 @@ from equipoise.games import Game, as_game, stored_game
 from equipoise.games.bluff import Bluff
 from equipoise.games.spots import Spot
 from equipoise.memory import readable_bytes
-from equipoise.policies.board_policy import BoardPolicy
-from equipoise.policies.holdem_policy import HoldemPolicy, LargePolicy
-from equipoise.policies.policy import Policy, SavedArrays, policy_from_strategies, read_policy
+from equipoise.policies import AnyPolicy, open_strategy
+from equipoise.policies.files import read_parts
+from equipoise.policies.holdem_policy import HoldemPolicy
+from equipoise.policies.opening import is_of_networks
+from equipoise.policies.policy import policy_from_strategies
 from equipoise.policies.spot_policy import STRATEGY, SpotPolicy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
@@ -68,8 +72,6 @@ DEFAULT_ITERATIONS = 1000
 DISK_WORTH_SAYING = 100 << 20
 PARTS = ("traversal_seconds", "fit_seconds")  # of solving; counted by each process, and added up over resumes
 MEASURED = ("value", "nash_conv", "exploitability")
-
-AnyPolicy = Policy | HoldemPolicy | SpotPolicy
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -762,6 +764,13 @@ def _run(
             directory=None if directory is None else directory.path,
         )
 
+    networks = find_recipe(config["algorithm"]).networks
+
+    def keep_strategy() -> None:
+        """Write what networks play, which without them would be in samples and checkpoints as large as these."""
+        if networks and directory is not None and solver.concluded:
+            solution().policy.save(directory.policy_path)
+
     finished = bool(records) and records[-1]["iteration"] == solver.iteration
     begun_at = solver.iteration
     try:
@@ -780,6 +789,7 @@ def _run(
             first_evaluation=config["first_evaluation"],
             on_record=tell if listeners else None,
             diagnose=diagnose if hasattr(solver, "diagnostics") else None,
+            keep_strategy=keep_strategy,
         )
     except Interrupted as error:
         error.solution = solution()
@@ -792,11 +802,9 @@ def _run(
     if directory is None:
         return solution()
     found = solution()
-    if isinstance(form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
+    if networks or isinstance(form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
         with phases.doing(WRITING, "writing the policy", left=False):
-            policy = found.policy
-            assert isinstance(policy, Policy)
-            policy.save(directory.policy_path)
+            found.policy.save(directory.policy_path)
     found.spent.update(phases.seconds())
     directory.save_result(found.summary())
     return found
@@ -828,16 +836,16 @@ def named(game: Game, found: BestResponses | SpotValues) -> Record:
 
 
 def _policy_of(solver: Solver, origin: Mapping[str, Any], phases: Phases) -> AnyPolicy:
-    """Return what a solver has found as a policy."""
-    with phases.doing(FITTING, announced=False):
-        solver.conclude(phases.report)
+    """Return what a solver has found as a policy; what has to be fitted for that is not fitted in silence."""
+    if not solver.concluded:
+        _warn("the networks of the average policy were not fitted yet: they are fitted now, which may take minutes")
+        with phases.doing(FITTING, announced=False):
+            solver.conclude(phases.report)
     form, strategy = solver.form, solver.average_strategy()
-    if isinstance(form, BoardForm):
-        return BoardPolicy(form=form, strategy=strategy, origin=origin)
+    if isinstance(form, BoardForm | UnmeasuredForm):
+        return HoldemPolicy(rules=form.game, strategy=strategy, origin=origin)
     if isinstance(form, SpotForm):
         return SpotPolicy(form=form, strategy=strategy, origin=origin)
-    if isinstance(form, UnmeasuredForm):
-        return LargePolicy(rules=form.game, strategy=strategy, origin=origin)
     if isinstance(form, LargeForm):
         raise TooLarge(f"{form.game.name} has too many infosets to list its policy; its run can be resumed, not shown")
     return policy_from_strategies(form, strategy, origin, solver.reached())
@@ -851,8 +859,10 @@ def run_file_of(directory: RunDirectory) -> str:
 
 
 def has_networks(path: str | Path) -> bool:
-    """Return whether a path is a run whose strategy is in networks, which are on a device."""
-    return Path(path).is_dir() and find_recipe(RunDirectory.open(path).config["algorithm"]).networks
+    """Return whether a path is a run or a file of a strategy in networks, which are on a device."""
+    if Path(path).is_dir():
+        return find_recipe(RunDirectory.open(path).config["algorithm"]).networks
+    return is_of_networks(read_parts(path, header_only=True).header) if Path(path).exists() else False
 
 
 def load_policy(
@@ -863,81 +873,74 @@ def load_policy(
     device: str = "auto",
     on_progress: OnProgress = unseen,
 ) -> AnyPolicy:
-    """Return the policy in a file, of a finished run, or of an unfinished run's last checkpoint.
+    """Return the policy in a file, of a finished run, or of an unfinished run.
 
-    Networks are opened on ``device``, wherever they were trained. A run of Deep CFR that was interrupted has no policy
-    network yet: it is fitted here, which may take minutes. A file never runs code: where rules are needed that are
-    Python code (``python:PATH``), give ``trust_game=True`` or the ``game`` itself.
+    Of an unfinished run it is that of the last checkpoint, or of the last evaluation if networks of the average policy
+    were fitted then (Deep CFR), which a warning says. A run that was interrupted before anything was fitted is warned
+    of, too: it is fitted here, which may take minutes. Networks are opened on ``device``, wherever they were trained.
+    A file never runs code: where rules are needed that are Python code (``python:PATH``), give ``trust_game=True`` or
+    the ``game`` itself.
     """
-    if not Path(path).is_dir():
-        if device not in ("auto", "cpu"):
+    phases = Phases(on_progress)
+    with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
+        if Path(path).is_dir():
+            return _policy_of_run(RunDirectory.open(path), game, trust_game, device, phases)
+        parts = read_parts(path)
+        if device not in ("auto", "cpu") and not is_of_networks(parts.header):
             raise NotSupported(f"{path} has no networks to put on a device: leave out --device {device}")
-        read = read_policy(path)
-        if isinstance(read, SavedArrays):
-            return _spot_policy_in(path, read, stored_game(read.header["game"], game))
-        return _with_rules(read, game, trust_game)
-    directory = RunDirectory.open(path)
-    device = find_recipe(directory.config["algorithm"]).place(device)
+        options: dict[str, Any] = {"device": device, "report": phases.report}
+        return open_strategy(*parts, game=game, trust_game=trust_game, name=str(path), **options)
+
+
+def _policy_of_run(
+    directory: RunDirectory, game: Game | str | None, trust_game: bool, device: str, phases: Phases
+) -> AnyPolicy:
+    path, recipe = directory.path, find_recipe(directory.config["algorithm"])
+    device = recipe.place(device)
     if directory.policy_path.exists():
-        policy = read_policy(directory.policy_path)
-        assert isinstance(policy, Policy)  # of a run over a list of infosets
-        if not _has_gone_on(directory, policy):
-            return _with_rules(policy, game, trust_game)
+        parts = read_parts(directory.policy_path)
+        known, reached = parts.header["origin"].get("iterations"), directory.newest_checkpoint()
+        gone_on = _has_gone_on(directory, known)
+        if gone_on and recipe.networks:
+            _warn(
+                f"{path} has gone on to iteration {reached:,}; its policy is that of iteration {known:,}, when it was "
+                f"last made: `equipoise resume {path}` brings it up to date"
+            )
+        if recipe.networks or not gone_on:
+            options: dict[str, Any] = {"device": device, "report": phases.report, "name": str(directory.policy_path)}
+            return open_strategy(*parts, game=game, trust_game=trust_game, **options)
     config = settings_of(directory)
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
     game = stored_game(config["game"], game, trust_game=trust_game)
-    unlisted = find_recipe(config["algorithm"]).unlists(game, config["engine"])
     if isinstance(game, Spot):
         checkpoint, form = _last_checkpoint(directory, only=SpotCFR.average_names(game.rounds)), spot_form(game)
         _require_layout(directory, form.layout)
         origin["iterations"] = checkpoint.iteration
         return SpotPolicy(form=form, strategy=tables_from(form, STRATEGY, checkpoint.state), origin=origin)
-    full_width = not unlisted and "buckets" not in config["parameters"]
+    full_width = not recipe.unlists(game, config["engine"]) and "buckets" not in config["parameters"]
     if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
         return _open_board_policy(directory, game, origin)
-    phases = Phases(on_progress)
-    with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
-        solver, origin["iterations"] = _restored(directory, game, phases, device)
-        return _policy_of(solver, origin, phases)
+    solver, origin["iterations"] = _restored(directory, game, phases, device)
+    return _policy_of(solver, origin, phases)
 
 
-def _spot_policy_in(path: str | Path, read: SavedArrays, game: Game) -> SpotPolicy:
-    """Return the policy of a spot that a file holds."""
-    told = read.header
-    if not isinstance(game, Spot):
-        raise NotSupported(f"{path} is a policy of {told['game']}, not of {game.address}")
-    require_same_game(told["fingerprint"], described(game), what="the policy", of=told["game"], game=game.address)
-    form = spot_form(game)
-    if told["layout"] != form.layout:
-        raise NotSupported(f"{path} has its tables in another order than this version of equipoise: solve it again")
-    try:
-        strategy = tables_from(form, STRATEGY, read.arrays)
-    except (KeyError, ValueError) as error:
-        raise DamagedFile(f"{path} is damaged: its parts do not fit together ({error})") from None
-    return SpotPolicy(form=form, strategy=strategy, origin=told["origin"])
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, EquipoiseWarning, stacklevel=2)
 
 
-def _has_gone_on(directory: RunDirectory, policy: Policy) -> bool:
-    """Return whether a run that had ended has a later good checkpoint than its policy."""
-    iterations = policy.origin.get("iterations")
+def _has_gone_on(directory: RunDirectory, iterations: object) -> bool:
+    """Return whether a run has a later good checkpoint than a policy that was written after some iterations."""
     if not isinstance(iterations, int) or directory.newest_checkpoint() <= iterations:
         return False
     checkpoint, _ = directory.load_checkpoint(only=())
     return checkpoint is not None and checkpoint.iteration > iterations
 
 
-def _with_rules(policy: Policy, game: Game | str | None, trust_game: bool) -> Policy:
-    """Return a policy that knows its game, if one was given, or may load it."""
-    if game is not None:
-        return replace(policy, loaded=as_game(game))
-    return replace(policy, game=str(policy.game)) if trust_game else policy
-
-
-def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, Any]) -> BoardPolicy:
+def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, Any]) -> HoldemPolicy:
     """Return the average strategy in a run's last checkpoint, without reading its regrets."""
     _require_rules(directory.config, game, described(game))
     checkpoint = _last_checkpoint(directory, only=BoardCFR.AVERAGE)
     form, (start, stored, scale) = board_form(game), (checkpoint.state[name] for name in BoardCFR.AVERAGE)
     _require_layout(directory, form.layout)
     strategy = TableStrategy(form, start, Table(stored, scale))
-    return BoardPolicy(form=form, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})
+    return HoldemPolicy(rules=form.game, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})

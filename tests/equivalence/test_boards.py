@@ -8,7 +8,7 @@ import pytest
 import equipoise
 from equipoise.errors import EquipoiseError
 from equipoise.games.notation import read_infoset
-from equipoise.policies.board_policy import BoardPolicy
+from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.runs.directory import RunDirectory
 from equipoise.solvers.board_cfr import BoardCFR, BoardSample
@@ -115,7 +115,7 @@ def test_any_strategy_is_evaluated_exactly_and_can_be_queried(small):
     assert results[0].value == pytest.approx(expected.value, abs=1e-12)
     assert results[0].best_response_values == pytest.approx(expected.best_response_values, abs=1e-12)
     listed = policy_from_strategies(raw, strategies)
-    policy = BoardPolicy(form=form, strategy=strategy)
+    policy = HoldemPolicy(rules=form.game, strategy=strategy)
     for key in listed.keys[:: len(listed.keys) // 150]:
         assert policy.action_probabilities(key) == pytest.approx(listed.action_probabilities(key), abs=1e-12)
     for part in (policy.listed(), policy.listed("3d2c")):

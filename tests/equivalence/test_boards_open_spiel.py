@@ -4,7 +4,7 @@ import pyspiel
 import pytest
 
 from equipoise.games import CHANCE, TERMINAL
-from equipoise.policies.board_policy import BoardPolicy
+from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form
 from tests.board_strategies import RandomStrategy
@@ -44,7 +44,7 @@ def test_value_and_nash_conv_are_open_spiels():
     game, theirs = small_holdem(*shape), their_game(*shape)
     form = board_form(game)
     strategy, rows = RandomStrategy(form), {}
-    copy_policy(theirs.new_initial_state(), game.root(), BoardPolicy(form=form, strategy=strategy), rows)
+    copy_policy(theirs.new_initial_state(), game.root(), HoldemPolicy(rules=form.game, strategy=strategy), rows)
     policy = pyspiel.TabularPolicy(rows)
     found = BoardEvaluator(form).best_responses(strategy)
     value = pyspiel.expected_returns(theirs.new_initial_state(), policy, -1, False)[0]

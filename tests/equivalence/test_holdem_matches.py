@@ -16,8 +16,7 @@ from equipoise.evaluation.players import BASELINES
 from equipoise.evaluation.simulation import CHUNK
 from equipoise.games import CHANCE, TERMINAL
 from equipoise.networks.poker_rows import poker_rows
-from equipoise.policies.board_policy import BoardPolicy
-from equipoise.policies.holdem_policy import LargePolicy
+from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.sampling.bucketed import BucketSums
 from equipoise.sampling.tree import from_betting_tree
@@ -39,7 +38,7 @@ from tests.strategies import layout
 @cache
 def policies(ranks=4, suits=3, board=2, caps=(1, 2)):
     form = board_form(small_holdem(ranks, suits, board, caps))
-    return tuple(BoardPolicy(form=form, strategy=RandomStrategy(form, seed)) for seed in (5, 6))
+    return tuple(HoldemPolicy(rules=form.game, strategy=RandomStrategy(form, seed)) for seed in (5, 6))
 
 
 TINY = (3, 3, 1, (1, 1))
@@ -171,7 +170,7 @@ def test_hands_in_lockstep_are_those_of_the_rules():
     sampled = from_betting_tree(tree, buckets)
     random = np.random.default_rng(3)
     players = [
-        LargePolicy(rules=game, strategy=BucketSums(sampled, buckets, random.random(sum(sampled.table_sizes))))
+        HoldemPolicy(rules=game, strategy=BucketSums(sampled, buckets, random.random(sum(sampled.table_sizes))))
         for _ in range(2)
     ]
     strategies = tuple(policy.strategy for policy in players)
@@ -214,13 +213,13 @@ def test_a_mixture_that_is_drawn_a_hand_plays_as_its_mean():
         return strategy_at
 
     mixture = [(1.0, component(1)), (3.0, component(2.5)), (2.0, component(7))]
-    policy = BoardPolicy(form=form, strategy=BoardAverage(form, rows, (mixture, mixture)))
+    policy = HoldemPolicy(rules=form.game, strategy=BoardAverage(form, rows, (mixture, mixture)))
     other = policies()[1]
     exact = exact_match(policy, other, game=form.game)
     result = play_match(policy, other, game=form.game, hands=60_000, known="both")
     for estimate in (result.plain, result.duplicate, result.aivat):
         assert estimate.mean == pytest.approx(exact.mean, abs=4 * estimate.standard_error)
-    alone = BoardPolicy(form=form, strategy=BoardAverage(form, rows, (mixture[:1], mixture[:1])))
+    alone = HoldemPolicy(rules=form.game, strategy=BoardAverage(form, rows, (mixture[:1], mixture[:1])))
     assert abs(exact_match(alone, other, game=form.game).mean - exact.mean) > 8 * result.aivat.standard_error
     # Asked for its mean, a mixture says what it writes board by board.
     written = np.empty(form.num_entries)
@@ -275,6 +274,6 @@ def test_who_gives_no_distribution_is_named():
         def probabilities_at(self, asked):
             return 0.9 * super().probabilities_at(asked)
 
-    wrong = BoardPolicy(form=form, strategy=Wrong(form))
+    wrong = HoldemPolicy(rules=form.game, strategy=Wrong(form))
     with pytest.raises(EquipoiseError, match=r"B does not give probabilities for the 3 actions at '.*\|"):
         play_match(policies()[0], wrong, game=form.game, hands=10)

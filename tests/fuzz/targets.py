@@ -24,7 +24,7 @@ from equipoise.games.efg import load_efg, write_efg
 from equipoise.games.hand_histories import read_acpc_line, read_phh, read_phhs
 from equipoise.games.ranges import read_range
 from equipoise.games.spots import Spot, load_spot_file
-from equipoise.policies.policy import read_policy
+from equipoise.policies import read_policy
 from equipoise.runs.run_file import run_file
 from equipoise.settings import GAMES, Choice, Number, Whole, completed
 from equipoise.solvers.recipes import RECIPES

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from equipoise.policies.board_policy import BoardPolicy
 
 import equipoise
 from equipoise.errors import DamagedFile, InvalidNotation, InvalidParameter, NotSupported, TooLarge
@@ -17,7 +18,6 @@ from equipoise.exploring import Explorer, differences
 from equipoise.exploring.play import Record, Session, make_table, read_record
 from equipoise.games import load_game
 from equipoise.games.notation import read_state
-from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.regret.rules import DiscountedCFR
 from equipoise.solvers.spot_cfr import SpotCFR

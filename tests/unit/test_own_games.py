@@ -17,7 +17,7 @@ from equipoise.errors import EquipoiseError, EquipoiseWarning, GameChanged, Inva
 from equipoise.evaluation.exploitability import evaluate
 from equipoise.evaluation.players import BASELINES
 from equipoise.games import StoredText, load_game
-from equipoise.policies.policy import read_policy
+from equipoise.policies import read_policy
 from equipoise.trees.compile import compile_game
 from tests.random_games import RandomGame
 

@@ -11,7 +11,7 @@ import pytest
 import equipoise
 from equipoise.errors import NotFound, TooLarge, UnknownInfoset
 from equipoise.games import load_game
-from equipoise.policies.holdem_policy import LargePolicy
+from equipoise.policies.holdem_policy import HoldemPolicy
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -55,8 +55,8 @@ def test_a_policy_is_asked_like_a_mapping(solution):
 
 
 def test_a_policy_of_holdem_is_asked_like_a_mapping_but_not_gone_through():
-    policy = LargePolicy(rules=load_game("limit_holdem"), strategy=None, origin={"algorithm": "es-mccfr"})
-    assert repr(policy) == "<LargePolicy of limit_holdem(caps=3-4-4-4), by es-mccfr>"
+    policy = HoldemPolicy(rules=load_game("limit_holdem"), strategy=None, origin={"algorithm": "es-mccfr"})
+    assert repr(policy) == "<HoldemPolicy of limit_holdem(caps=3-4-4-4), by es-mccfr>"
     assert "AhKd|cr" in policy and "AhKd" in policy
     assert "AhAh" not in policy and "AhKd|x" not in policy and 3 not in policy
     assert len(policy) > 1e14

@@ -44,6 +44,10 @@ class Percentiles:
     kind: ClassVar[str] = "ehs2"
     count: int
 
+    @property
+    def text(self) -> str:
+        return f"{self.kind}:{self.count}"
+
     def buckets(self, deck: Deck) -> list[int]:
         return [self.count ** (r + 1) for r in range(len(deck.board_sizes))]
 
@@ -57,6 +61,10 @@ class Clusters:
 
     kind: ClassVar[str] = "kmeans"
     count: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.kind}:{self.count}"
 
     def buckets(self, deck: Deck) -> list[int]:
         if len(deck.board_sizes) < 2 or deck.board_sizes[0] != 0:
@@ -72,6 +80,7 @@ class Lossless:
     """Every hand and board up to suits by itself: no abstraction."""
 
     kind: ClassVar[str] = NONE
+    text: ClassVar[str] = NONE
 
     def buckets(self, deck: Deck) -> list[int]:
         if len(deck.board_sizes) != 2 or deck.board_sizes[0] != 0:

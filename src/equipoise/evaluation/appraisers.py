@@ -8,14 +8,21 @@ from equipoise.evaluation.appraisal import Appraisal, Appraiser, InfosetValues
 from equipoise.evaluation.board_action_values import BoardAppraiser
 from equipoise.evaluation.listed_values import ListedAppraiser
 from equipoise.evaluation.match import Entrant, betting_can_be_listed, seat_players
-from equipoise.evaluation.players import Baseline, BoardPlayer, ListedPlayer, LockstepPlayer, Player, QueriedPlayer
+from equipoise.evaluation.players import (
+    Baseline,
+    BoardPlayer,
+    HoldemPlayer,
+    ListedPlayer,
+    LockstepPlayer,
+    Player,
+    QueriedPlayer,
+)
 from equipoise.evaluation.sampled_values import SampledAppraiser
 from equipoise.evaluation.spot_action_values import SpotAppraiser
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import too_large_to_list
 from equipoise.games.spots import Spot
-from equipoise.policies.board_policy import BoardPolicy
 from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.trees.board_evaluator import OnBoards, silent
 from equipoise.trees.board_form import has_board_form
@@ -43,7 +50,7 @@ def appraiser(
         return _of_spot(played, player, other)
     if has_board_form(played) and isinstance(player, BoardPlayer) and isinstance(other, BoardPlayer):
         assert isinstance(played, PokerGame)
-        forms = [each.policy.form for each in (player, other) if _over_boards(each)]  # type: ignore[attr-defined]
+        forms = [each.policy.form for each in (player, other) if isinstance(each, HoldemPlayer)]
         made = partial(BoardAppraiser, played, player, other, threads=threads, on_boards=on_boards)
         over_boards = made(form=forms[0]) if forms else made()
         if patience is not None and over_boards.seconds_to_prepare(time.perf_counter) > patience:
@@ -86,10 +93,6 @@ class BoardsOrSamples:
     def ranges(self, betting: str, board: str = "") -> tuple[Float, Float]:
         """Return both players' own reach of a line."""
         return self._boards.ranges(betting, board)
-
-
-def _over_boards(player: Player) -> bool:
-    return isinstance(player, QueriedPlayer) and isinstance(player.policy, BoardPolicy)
 
 
 def _of_spot(game: Spot, *players: Player) -> SpotAppraiser:

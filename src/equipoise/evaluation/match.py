@@ -36,7 +36,6 @@ from equipoise.evaluation.hands import Hand, recorded_hands
 from equipoise.evaluation.lockstep_play import lockstep_hands, pair_sums, play_in_lockstep
 from equipoise.evaluation.players import (
     BASELINES,
-    AnyPolicy,
     Baseline,
     BoardPlayer,
     ListedPlayer,
@@ -44,7 +43,6 @@ from equipoise.evaluation.players import (
     Player,
     QueriedPlayer,
     player_of,
-    rules_of,
 )
 from equipoise.evaluation.rules_play import play_hand_by_rules
 from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, Table, play_pairs
@@ -52,6 +50,7 @@ from equipoise.games import Game, as_game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size, too_large_to_list
 from equipoise.memory import require
+from equipoise.policies import AnyPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import Policy
 from equipoise.policies.spot_policy import SpotPolicy
@@ -464,7 +463,7 @@ def seat_players(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game,
         played = as_game(game)
     elif found:
         policy = found[0].policy
-        played = rules_of(policy) if isinstance(policy, AnyPolicy | SpotPolicy) else as_game(policy.game)
+        played = policy.rules if isinstance(policy, AnyPolicy) else as_game(policy.game)
     else:
         raise InvalidParameter("neither player says which game to play; give one, as in --game leduc_poker")
     for queried in found:
@@ -477,7 +476,7 @@ def seat_players(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game,
 
 def _fingerprint(player: QueriedPlayer) -> str | None:
     policy = player.policy
-    return described(policy.poker) if isinstance(policy, HoldemPolicy) else getattr(policy, "fingerprint", None)
+    return policy.fingerprint if isinstance(policy, AnyPolicy) else None
 
 
 def _require_game(player: QueriedPlayer, played: Game) -> None:

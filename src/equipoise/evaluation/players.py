@@ -16,7 +16,7 @@ from equipoise.errors import EquipoiseError, NotSupported
 from equipoise.games import Game, State
 from equipoise.games.poker import PokerGame
 from equipoise.games.spots import Spot
-from equipoise.policies.board_policy import BoardPolicy
+from equipoise.policies import AnyPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import Policy, strategies_from_policy
 from equipoise.policies.spot_policy import SpotPolicy
@@ -114,40 +114,21 @@ class PolicyPlayer(QueriedPlayer):
 
 @dataclass(frozen=True)
 class HoldemPlayer(QueriedPlayer):
-    """A saved policy of hold'em at play."""
+    """A saved policy of hold'em at play; over boards, where its game is one for that."""
 
     policy: HoldemPolicy
 
     def strategy_on(self, tree: BettingTree) -> SituationStrategy:
         return self.policy.strategy
 
-
-@dataclass(frozen=True)
-class BoardPolicyPlayer(HoldemPlayer):
-    """A saved policy of hold'em over boards at play."""
-
-    policy: BoardPolicy
-
     def strategy_over(self, form: BoardForm) -> BoardStrategy:
-        return self.policy.strategy
+        return self.policy.strategy.over(form)
 
 
-AnyPolicy = Policy | HoldemPolicy
-
-
-def rules_of(policy: AnyPolicy | SpotPolicy) -> Game:
-    """Return the game that a policy plays."""
-    if isinstance(policy, SpotPolicy):
-        return policy.form.game
-    return policy.poker if isinstance(policy, HoldemPolicy) else policy.rules
-
-
-def player_of(name: str, policy: AnyPolicy | SpotPolicy) -> "QueriedPlayer":
+def player_of(name: str, policy: AnyPolicy) -> "QueriedPlayer":
     """Return the player who plays by a policy."""
     if isinstance(policy, SpotPolicy):
         return QueriedPlayer(name, policy)
-    if isinstance(policy, BoardPolicy):
-        return BoardPolicyPlayer(name, policy)
     return HoldemPlayer(name, policy) if isinstance(policy, HoldemPolicy) else PolicyPlayer(name, policy)
 
 

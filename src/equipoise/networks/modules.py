@@ -60,6 +60,10 @@ class Recurrent:
     attention: Attention = "none"
     hidden: bool = True
 
+    def __post_init__(self) -> None:
+        if self.cell not in GATES or self.attention not in ("none", "relu"):
+            raise ValueError(f"there is no recurrent network with cell={self.cell} and attention={self.attention}")
+
     def make(self, seen: SeenRows, rows: Which) -> "RecurrentNetwork":
         return RecurrentNetwork(seen.prefixes(rows).cells.shape[1], seen.num_columns, self)
 

@@ -1,5 +1,6 @@
 """Strategies that one can play, query, save, load and export."""
 
-from equipoise.policies.policy import Policy, read_policy
+from equipoise.policies.opening import AnyPolicy, open_strategy, read_policy
+from equipoise.policies.policy import Policy
 
-__all__ = ["Policy", "read_policy"]
+__all__ = ["AnyPolicy", "Policy", "open_strategy", "read_policy"]

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError, InvalidNotation, TooLarge
+from equipoise.errors import EquipoiseError, InvalidNotation, NotMeasurable, NotSupported, TooLarge
+from equipoise.games import Game
 from equipoise.games.betting import BettingState, legal_actions
 from equipoise.games.notation import (
     Spoken,
@@ -29,46 +30,47 @@ from equipoise.games.notation import (
 from equipoise.games.poker import Cards, PokerGame
 from equipoise.games.sizes import num_infosets
 from equipoise.html import grid
+from equipoise.policies.files import HOLDEM, Parts, policy_header, write_parts
 from equipoise.policies.policy import ActionProbabilities, Policy, came_from
+from equipoise.trees.best_response import BestResponses
 from equipoise.trees.betting_tree import BettingTree, betting_tree
+from equipoise.trees.board_evaluator import BoardEvaluator, OnBoards
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
 from equipoise.trees.fingerprint import described
-from equipoise.trees.situations import Bool, Situations, SituationStrategy
+from equipoise.trees.situations import Bool, KeptStrategy, Situations
 from equipoise.trees.treeplex import Float
 
 MOST_LISTED = 5_000_000  # infosets of a part that becomes a policy: each has a key
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class HoldemPolicy:
     """Action probabilities of a poker game, by infosets that are asked for."""
 
-    strategy: SituationStrategy
-    origin: Mapping[str, Any]
-
-    @property
-    def poker(self) -> PokerGame:
-        """Return the game."""
-        raise NotImplementedError
+    rules: PokerGame
+    strategy: KeptStrategy
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def game(self) -> str:
         """Return the game's text."""
-        return self.poker.address
+        return self.rules.address
 
     @cached_property
     def _tree(self) -> BettingTree:
-        return betting_tree(self.poker)
+        return betting_tree(self.rules)
 
     def __getitem__(self, infoset_key: str) -> ActionProbabilities:
         return self.action_probabilities(infoset_key)
 
     def __contains__(self, key: object) -> bool:
         try:
-            return isinstance(key, str) and bool(read_infoset(self.poker, key))
+            return isinstance(key, str) and bool(read_infoset(self.rules, key))
         except EquipoiseError:
             return False
 
     def __len__(self) -> int:
-        return num_infosets(self.poker)
+        return num_infosets(self.rules)
 
     def __iter__(self) -> Iterator[str]:
         raise TooLarge(
@@ -81,20 +83,42 @@ class HoldemPolicy:
         return ((key, self[key]) for key in self)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.game}{came_from(self.origin)}>"
+        return f"<HoldemPolicy of {self.game}{came_from(self.origin)}>"
 
     def action_probabilities(self, infoset_key: str) -> ActionProbabilities:
         """Return the probability of each action at an infoset; its ``reached`` tells gaps in the average."""
-        infoset = read_infoset(self.poker, infoset_key)
+        infoset = read_infoset(self.rules, infoset_key)
         names, numbers, reached = self._at(infoset.betting, infoset.board, [infoset.hand])
         return ActionProbabilities(names, numbers[0], reached=bool(reached[0]))
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the game's rules."""
+        return described(self.rules)
+
+    def parts(self) -> Parts:
+        """Return what the policy can be opened from."""
+        header, arrays = self.strategy.parts()
+        return Parts(policy_header(HOLDEM, self.game, self.fingerprint, self.origin, strategy=header), arrays)
+
     def save(self, path: str | Path) -> None:
-        """Refuse: what is saved of hold'em is its run."""
-        raise TooLarge(
-            f"{path} is not written: a policy of {self.game} is kept in its run directory (solve with out=...); "
-            "listed(board).save(path) saves the play on one board, listed().save(path) the play before the flop"
-        )
+        """Write the policy to a file, all of it or nothing: networks, or the sums that it is proportional to."""
+        write_parts(path, self.parts(), compressed=False)
+
+    @cached_property
+    def form(self) -> BoardForm:
+        """Return the game as the exact evaluator takes it."""
+        return board_form(self.rules)
+
+    def best_responses(self, game: Game, *, threads: int, on_boards: OnBoards) -> BestResponses:
+        """Return the policy's value and both best responses to it, if its game can be evaluated."""
+        if not has_board_form(self.rules):
+            why = UnmeasuredForm(self.rules).why
+            raise NotMeasurable(f"{why}; play matches instead, such as: equipoise match RUN always-call")
+        if described(game) != self.fingerprint:
+            raise NotSupported(f"the policy is of {self.game}, not of {game.address}")
+        evaluator = BoardEvaluator(self.form, threads=threads, on_boards=on_boards)
+        return evaluator.best_responses(self.strategy.over(self.form))
 
     def to_open_spiel(self) -> Any:
         """Refuse: OpenSpiel would list all infosets."""
@@ -103,8 +127,8 @@ class HoldemPolicy:
     def _at(self, betting: BettingState, board: Cards, hands: Sequence[Cards]) -> tuple[tuple[str, ...], Float, Bool]:
         """Return the action names at a public state, probabilities [hands, actions], and which hands are reached."""
         tree = self._tree
-        node, hole = tree.node_of_text[betting.text], self.poker.hole_cards
-        cards = np.zeros((len(hands), hole + sum(self.poker.board_cards)), np.int8)
+        node, hole = tree.node_of_text[betting.text], self.rules.hole_cards
+        cards = np.zeros((len(hands), hole + sum(self.rules.board_cards)), np.int8)
         cards[:, :hole] = hands
         cards[:, hole : hole + len(board)] = board
         asked = Situations(np.full(len(hands), node), cards)
@@ -113,27 +137,27 @@ class HoldemPolicy:
 
     def line(self, text: str, board: str = "") -> "Line":
         """Return what is played at a betting line, as in ``crc/r`` (with a board) or ``cr``, by starting hands."""
-        betting = read_betting(self.poker.betting, text)
+        betting = read_betting(self.rules.betting, text)
         if betting.finished:
             raise InvalidNotation(f"after the line '{text}' the hand is over; nobody has to act")
-        cards = read_cards(self.poker.deck, board)
-        wanted = self.poker.board_size(betting.round)
+        cards = read_cards(self.rules.deck, board)
+        wanted = self.rules.board_size(betting.round)
         if len(cards) != wanted:
             what = f"the line '{text}'" if text else "the start of the hand"
             need = f"needs a board of {wanted} cards, not {len(cards)}" if wanted else "has no board"
             do = f"give --board {self._some_board(wanted)}" if wanted else "leave out --board, or give a longer --line"
             raise InvalidNotation(f"{what} {need}; {do}")
-        dealt = ordered_board(self.poker, cards)
+        dealt = ordered_board(self.rules, cards)
         line = self._line(betting, dealt)
         return replace(line, reach=self._own_reach(betting, dealt, line.hands))
 
     def _own_reach(self, betting: BettingState, board: Cards, hands: Sequence[Cards]) -> Float:
         """Return how much of each hand the acting player's own choices have left when some betting is reached."""
         reach = np.ones(len(hands))
-        for state, action in betting_steps(self.poker.betting, betting.text):
+        for state, action in betting_steps(self.rules.betting, betting.text):
             if state.player == betting.player:
-                _, numbers, _ = self._at(state, board[: self.poker.board_size(state.round)], hands)
-                reach *= numbers[:, legal_actions(self.poker.betting, state).index(action)]
+                _, numbers, _ = self._at(state, board[: self.rules.board_size(state.round)], hands)
+                reach *= numbers[:, legal_actions(self.rules.betting, state).index(action)]
         return reach
 
     def _repr_html_(self) -> str:
@@ -141,25 +165,25 @@ class HoldemPolicy:
 
     def _some_board(self, cards: int) -> str:
         """Return a board to show how one is written."""
-        deck = self.poker.deck
+        deck = self.rules.deck
         return deck.text(tuple(range(0, deck.size, len(deck.suits) + 1))[:cards])
 
     def hand_class(self, text: str) -> str | None:
         """Return the class of starting hands that a text such as ``AKs``, ``kk`` or ``T9o`` names; None if none."""
-        deck = self.poker.deck
+        deck = self.rules.deck
         rank = "(" + "|".join(map(re.escape, sorted(deck.ranks, key=len, reverse=True))) + ")"
         found = re.fullmatch(f"{rank}{rank}([so]?)", text, re.IGNORECASE)
-        if found is None or self.poker.hole_cards != 2 or (found[3] and found[1].lower() == found[2].lower()):
+        if found is None or self.rules.hole_cards != 2 or (found[3] and found[1].lower() == found[2].lower()):
             return None
         number = {name.lower(): place for place, name in enumerate(deck.ranks)}
         high, low = sorted((found[1].lower(), found[2].lower()), key=number.__getitem__, reverse=True)
         return deck.ranks[number[high]] + deck.ranks[number[low]] + found[3].lower()
 
     def _line(self, betting: BettingState, board: Cards) -> "Line":
-        hands = [hand for hand in self.poker.hands if not set(hand) & set(board)]
+        hands = [hand for hand in self.rules.hands if not set(hand) & set(board)]
         names, numbers, reached = self._at(betting, board, hands)
         return Line(
-            game=self.poker,
+            game=self.rules,
             betting=betting,
             board=board,
             hands=hands,
@@ -170,7 +194,7 @@ class HoldemPolicy:
 
     def listed(self, board: str = "") -> Policy:
         """Return play before the flop, or play on one board, as a policy with all its infosets."""
-        game = self.poker
+        game = self.rules
         given = read_cards(game.deck, board)
         sizes = [game.board_size(betting_round) for betting_round in range(len(game.board_cards))]
         if len(given) not in sizes:
@@ -200,7 +224,7 @@ class HoldemPolicy:
             reached.append(line.reached)
         return Policy(
             game=game.address,
-            fingerprint=described(game),
+            fingerprint=self.fingerprint,
             loaded=game,
             keys=keys,
             players=players,
@@ -210,19 +234,6 @@ class HoldemPolicy:
             origin=self.origin,
             reached=np.concatenate(reached),
         )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LargePolicy(HoldemPolicy):
-    """A policy of a game that nothing can evaluate: limit or no-limit hold'em to the river."""
-
-    rules: PokerGame
-    strategy: SituationStrategy
-    origin: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def poker(self) -> PokerGame:
-        return self.rules
 
 
 def line_title(game: Spoken, who: str, betting: BettingState, board: Cards) -> str:

@@ -1,8 +1,7 @@
 """A policy: for each infoset key the probabilities of its actions, by name. It stands on its own, without a tree.
 
-File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` without pickle; see docs/formats.md):
+Its arrays in a file (see `files` and docs/formats.md):
 
-- ``header``: UTF-8 JSON as bytes: ``format``, ``version``, ``game``, and what is known of its origin;
 - ``keys``: all infoset keys, UTF-8, joined by NUL; ``players``: int8 per infoset;
 - ``action_names``: the distinct lists of action names, as UTF-8 JSON; ``action_list``: int32 per infoset, which list;
 - ``first_action``: int64 per infoset and one more; ``probabilities``: float64, infoset i has
@@ -13,38 +12,27 @@ File format (``*.npz``, a zip of NumPy arrays, readable by ``numpy.load`` withou
 
 import json
 import warnings
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import (
-    DamagedFile,
-    EquipoiseError,
-    EquipoiseWarning,
-    NotFound,
-    NotSupported,
-    UnknownInfoset,
-    damage,
-    nearest,
-)
-from equipoise.files import write_atomically
+from equipoise.errors import DamagedFile, EquipoiseWarning, NotSupported, UnknownInfoset, nearest
 from equipoise.games import Game, State, StoredText, load_game
 from equipoise.html import table
-from equipoise.memory import require
+from equipoise.policies.files import LISTED, Parts, policy_header, text_array, write_parts
+from equipoise.trees.best_response import BestResponses, Evaluator
+from equipoise.trees.board_evaluator import OnBoards
+from equipoise.trees.compile import compile_game
 from equipoise.trees.fingerprint import differ, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float, Int64
 
-FORMAT = "equipoise-policy"
 ROUNDING = 1e-4  # of a probability; networks compute with 24 bits
-SPOT_FORMAT = "equipoise-spot-policy"
-VERSION = 1
 SHOWN = 12  # infosets of a policy in a notebook
 NEVER_REACHED = "never reached in the average; uniform"
 
@@ -158,34 +146,36 @@ class Policy:
         """Return the probabilities at the infoset with a number."""
         return self.probabilities[self.first_action[index] : self.first_action[index + 1]]
 
-    def save(self, path: str | Path) -> None:
-        """Write the policy to a file, all of it or nothing."""
+    def parts(self) -> Parts:
+        """Return what the policy can be opened from."""
         lists: dict[tuple[str, ...], int] = {}
         numbers = [lists.setdefault(names, len(lists)) for names in self.action_names]
-        header = {"format": FORMAT, "version": VERSION, "game": self.game, "fingerprint": self.fingerprint}
-        header["origin"] = dict(self.origin)
-        arrays = {
-            "header": _bytes(json.dumps(header)),
-            "keys": _bytes("\0".join(self.keys)),
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "keys": text_array("\0".join(self.keys)),
             "players": np.array(self.players, np.int8),
-            "action_names": _bytes(json.dumps(list(lists))),
+            "action_names": text_array(json.dumps(list(lists))),
             "action_list": np.array(numbers, np.int32),
             "first_action": np.asarray(self.first_action, np.int64),
             "probabilities": self.probabilities,
         }
         if self.reached is not None:
             arrays["reached"] = self.reached
-        with write_atomically(path) as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        return Parts(policy_header(LISTED, self.game, self.fingerprint, self.origin), arrays)
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy to a file, all of it or nothing."""
+        write_parts(path, self.parts(), compressed=True)
+
+    def best_responses(self, game: Game, *, threads: int, on_boards: OnBoards) -> BestResponses:
+        """Return the policy's value and both best responses to it."""
+        form = compile_game(game)
+        return Evaluator(form, threads=threads).best_responses(strategies_from_policy(form, self))
 
     def to_open_spiel(self) -> Any:
         """Return the same policy as an OpenSpiel ``TabularPolicy`` (needs the extra 'spiel')."""
         from equipoise.policies.open_spiel import to_open_spiel
 
         return to_open_spiel(self)
-
-
-_TOLD = {"algorithm": str, "iterations": int, "exploitability": float}  # of a policy's origin, to people
 
 
 def came_from(origin: Mapping[str, Any]) -> str:
@@ -195,86 +185,23 @@ def came_from(origin: Mapping[str, Any]) -> str:
     return "".join(told) + (f", exploitability {origin['exploitability']:.4g}" if "exploitability" in origin else "")
 
 
-def _bytes(text: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    return np.frombuffer(text.encode(), np.uint8)
-
-
-class SavedArrays(NamedTuple):
-    """What a file holds of a policy whose infosets are not listed."""
-
-    header: dict[str, Any]
-    arrays: dict[str, npt.NDArray[Any]]
-
-
-def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write the arrays of a policy to a file, all of them or nothing; as they are, so that they are read at once."""
-    with write_atomically(path) as file:
-        np.savez(file, header=_bytes(json.dumps(dict(header))), **arrays)  # type: ignore[arg-type]
-
-
-def require_room(path: str | Path) -> None:
-    """Refuse a file of arrays that would not fit in memory once it is unpacked: a small one may hold many zeros."""
-    try:
-        with zipfile.ZipFile(path) as packed:
-            unpacked = sum(member.file_size for member in packed.infolist())
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
-        return  # whoever reads it will say what is wrong
-    require(unpacked, what=f"reading {path}")
-
-
-def game_named_in(path: str | Path) -> str:
-    """Return the game that a policy file names, without reading the policy."""
-    require_room(path)
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            game = json.loads(arrays["header"].tobytes())["game"]
-    except FileNotFoundError:
-        raise NotFound(f"{path}: there is no such file or run") from None
-    except Exception as error:  # as in read_policy
-        raise DamagedFile(f"{path} is not a policy file, or is damaged ({damage(error)})") from None
-    if not isinstance(game, str):
-        raise DamagedFile(f"{path} is damaged: it names no game")
-    return StoredText(game)
-
-
-def read_policy(path: str | Path) -> Policy | SavedArrays:
-    """Read a policy file, or say what is wrong with it."""
-    require_room(path)
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            header = json.loads(arrays["header"].tobytes())
-            if header.get("format") not in (FORMAT, SPOT_FORMAT):
-                raise DamagedFile(f"{path} is not a policy file: it says '{header.get('format')}', not '{FORMAT}'")
-            if header.get("version") != VERSION:
-                told = header.get("version")
-                raise DamagedFile(f"{path} is a policy file of version {told}; this equipoise reads version {VERSION}")
-            if header["format"] == SPOT_FORMAT:
-                return SavedArrays(header, {name: arrays[name] for name in arrays.files if name != "header"})
-            game, fingerprint, origin = header["game"], header.get("fingerprint"), header["origin"]
-            right = isinstance(game, str) and isinstance(fingerprint, str | None) and isinstance(origin, dict)
-            if not right or not all(isinstance(origin.get(name, kinds()), kinds) for name, kinds in _TOLD.items()):
-                raise ValueError("its header makes no sense")
-            lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
-            if not all(isinstance(name, str) for names in lists for name in names):
-                raise ValueError("its actions are not named by texts")
-            keys = arrays["keys"].tobytes().decode()
-            policy = Policy(
-                game=StoredText(game),
-                fingerprint=fingerprint,
-                keys=keys.split("\0") if len(arrays["players"]) else [],
-                players=arrays["players"].tolist(),
-                action_names=[lists[number] for number in arrays["action_list"]],
-                first_action=arrays["first_action"],
-                probabilities=arrays["probabilities"],
-                origin=origin,
-                reached=arrays["reached"].astype(np.bool_) if "reached" in arrays.files else None,
-            )
-    except FileNotFoundError:
-        raise NotFound(f"{path}: there is no such file or run") from None
-    except EquipoiseError:
-        raise
-    except Exception as error:  # a damaged zip file can fail in many ways (zlib, zipfile, numpy, json)
-        raise DamagedFile(f"{path} is not a policy file, or is damaged ({damage(error)})") from None
+def open_listed(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Policy:
+    """Return a policy from its parts; raise ValueError, KeyError or the like for parts that do not fit together."""
+    lists = [tuple(names) for names in json.loads(arrays["action_names"].tobytes())]
+    if not all(isinstance(name, str) for names in lists for name in names):
+        raise ValueError("its actions are not named by texts")
+    keys = arrays["keys"].tobytes().decode()
+    policy = Policy(
+        game=StoredText(header["game"]),
+        fingerprint=header.get("fingerprint"),
+        keys=keys.split("\0") if len(arrays["players"]) else [],
+        players=arrays["players"].tolist(),
+        action_names=[lists[number] for number in arrays["action_list"]],
+        first_action=arrays["first_action"],
+        probabilities=arrays["probabilities"],
+        origin=header["origin"],
+        reached=arrays["reached"].astype(np.bool_) if "reached" in arrays else None,
+    )
     counts = [len(names) for names in policy.action_names]
     numbered = all(isinstance(player, int) and 0 <= player <= 1 for player in policy.players)
     flat = policy.first_action.ndim == policy.probabilities.ndim == 1
@@ -285,9 +212,9 @@ def read_policy(path: str | Path) -> Policy | SavedArrays:
     parts_fit &= policy.first_action.dtype.kind in "iu" and policy.probabilities.dtype.kind == "f"
     parts_fit = parts_fit and policy.first_action[0] == 0
     if not parts_fit or np.diff(policy.first_action).tolist() != counts or sum(counts) != len(policy.probabilities):
-        raise DamagedFile(f"{path} is damaged: its parts do not fit together")
+        raise ValueError("its parts do not fit together")
     if not np.all((policy.probabilities >= 0.0) & (policy.probabilities <= 1.0 + ROUNDING)):
-        raise DamagedFile(f"{path} is damaged: its probabilities are not numbers from 0 to 1")
+        raise ValueError("its probabilities are not numbers from 0 to 1")
     return policy
 
 

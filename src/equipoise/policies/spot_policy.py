@@ -11,16 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.errors import InvalidNotation, NotSupported
+from equipoise.games import Game
 from equipoise.games.betting import BettingState, apply_action, legal_actions
 from equipoise.games.notation import read_betting, read_cards
 from equipoise.games.poker import Cards
 from equipoise.games.ranges import Range, class_name, hand_classes, read_range
 from equipoise.games.spots import ROUND_NAMES, Spot
 from equipoise.html import grid
+from equipoise.policies.files import SPOT, Parts, policy_header, write_parts
 from equipoise.policies.holdem_policy import line_title
-from equipoise.policies.policy import SPOT_FORMAT, VERSION, ActionProbabilities, write_arrays
+from equipoise.policies.policy import ActionProbabilities
+from equipoise.trees.board_evaluator import OnBoards
 from equipoise.trees.fingerprint import described
-from equipoise.trees.spot_evaluator import SpotEvaluator, SpotStrategy
+from equipoise.trees.spot_evaluator import SpotEvaluator, SpotStrategy, SpotValues
 from equipoise.trees.spot_form import Permutation, SpotForm
 from equipoise.trees.treeplex import Float
 
@@ -182,14 +185,33 @@ class SpotPolicy:
     def __repr__(self) -> str:
         return f"<SpotPolicy of a spot on {self.form.game.deck.text(self.form.game.board)}, {len(self):,} decisions>"
 
+    @property
+    def rules(self) -> Spot:
+        """Return the spot."""
+        return self.form.game
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the spot."""
+        return described(self.rules)
+
+    def parts(self) -> Parts:
+        """Return what the policy can be opened from: the average strategy's sums, and of which spot they are."""
+        header = policy_header(SPOT, self.game, self.fingerprint, self.origin, layout=self.form.layout)
+        return Parts(header, self.strategy.arrays(STRATEGY))
+
     def _repr_html_(self) -> str:
         return f"{html.escape(repr(self))}{self.line()._repr_html_()}"
 
     def save(self, path: str | Path) -> None:
-        """Write the policy to a file: the average strategy's sums, and of which spot they are."""
-        header = {"format": SPOT_FORMAT, "version": VERSION, "game": self.game, "layout": self.form.layout}
-        header |= {"fingerprint": described(self.form.game), "origin": dict(self.origin)}
-        write_arrays(path, header, self.strategy.arrays(STRATEGY))
+        """Write the policy to a file, all of it or nothing."""
+        write_parts(path, self.parts(), compressed=False)
+
+    def best_responses(self, game: Game, *, threads: int, on_boards: OnBoards) -> SpotValues:
+        """Return the policy's value and both best responses to it."""
+        if described(game) != self.fingerprint:
+            raise NotSupported(f"the policy is of {self.game}, not of {game.address}")
+        return SpotEvaluator(self.form, threads, on_boards).best_responses(self.strategy)
 
     def to_open_spiel(self) -> Any:
         """Refuse: OpenSpiel has no such game."""

@@ -105,13 +105,15 @@ def drive(
     first_evaluation: int = 1,
     on_record: OnRecord | None = None,
     diagnose: Callable[[], Record] | None = None,
+    keep_strategy: Callable[[], None] = lambda: None,
 ) -> list[Record]:
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration.
 
     A run is ``measured`` if ``evaluate`` asks for the strategy, which the solver then makes ready. A given history
     grows in place, so that it is there after an interruption, too. ``on_record`` is handed each evaluation and, if
     there is something to ``diagnose`` between them, a record after every other iteration. What it raises ends the run
-    after a checkpoint.
+    after a checkpoint. ``keep_strategy`` writes what is played to the directory, with
+    each checkpoint and whenever the solver has concluded; the end of a run is always concluded.
     """
     phases = phases or Phases()
     records = [] if history is None else history
@@ -137,8 +139,9 @@ def drive(
         times = times_so_far()
         began = phases.spent(FITTING).seconds + phases.spent(EVALUATION).seconds
         with phases.doing(FITTING, announced=False):
-            if measured and solver.conclude(phases.report):
-                saved_at = -1
+            changed = (measured or last) and solver.conclude(phases.report)
+        if changed:
+            saved_at = -1
         if last:  # it may take minutes, and whoever leaves it has lost nothing
             save()
         with phases.doing(EVALUATION, announced=last or forecast.evaluation_seconds > WORTH_A_WORD):
@@ -150,6 +153,8 @@ def drive(
         if directory is not None:
             with phases.doing(WRITING, announced=False, left=False):
                 directory.append_log(records[-1])
+                if changed:
+                    keep_strategy()
         hand_over(records[-1])
 
     def times_so_far() -> Record:
@@ -172,6 +177,7 @@ def drive(
             with phases.doing(WRITING, "writing a checkpoint", left=False):
                 spent = phases.seconds()
                 directory.save_checkpoint(Checkpoint(solver.iteration, *clock(), solver.state(), spent))
+                keep_strategy()
         saved_at = solver.iteration
 
     def reached() -> bool:

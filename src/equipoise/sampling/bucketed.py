@@ -6,14 +6,16 @@ with all hands of a bucket, so it can be evaluated exactly where the full game c
 without a table of its size. In games with later rounds nothing can: there the strategy is found, but not measured.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.abstraction.buckets import Buckets, deck_of, kind_from_text, make_buckets
 from equipoise.abstraction.tables import BucketTables, bucket_of
 from equipoise.compiled import kernel
-from equipoise.errors import TooLarge
+from equipoise.errors import NotSupported, TooLarge
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import num_infoset_actions
@@ -23,6 +25,7 @@ from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.tree import BATCH_BYTES, FIRST, TABLE_BYTES, WIDTH, SampledGame, from_betting_tree
 from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, entries_before, has_board_form
+from equipoise.trees.digest import digest
 from equipoise.trees.situations import Bool, Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int32, Int64
 from equipoise.work import Report
@@ -99,14 +102,29 @@ def _write_buckets(tables: BucketTables, cards: Int32, betting_round: Int64, out
         out[row] = bucket
 
 
+def bucket_layout(game: SampledGame, buckets: Buckets) -> str:
+    """Return a hash of which node, bucket and action each number of a table belongs to."""
+    return digest(game.layout, buckets.tables)
+
+
 class BucketSums:
     """The strategies that are proportional to sums by (node, bucket), in any hold'em game; asked for by infoset."""
 
     def __init__(self, game: SampledGame, buckets: Buckets, sums: Float) -> None:
         assert isinstance(game.source, BettingTree)
         self.tree = game.source
+        self._game, self._buckets = game, buckets
         self._tables, self._sums = buckets.tables, sums
         self._first = game.tree.nodes.reshape(-1, WIDTH)[:, FIRST].astype(np.int64)
+
+    def over(self, form: BoardForm) -> "BucketStrategy":
+        """Return the same as the evaluator of a game over boards takes it."""
+        return BucketStrategy(form, self._game, self._buckets, self._sums)
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what the strategy can be opened from: sums by node and bucket, and which buckets they are."""
+        header = {"kind": "buckets", "buckets": self._buckets.kind.text}
+        return {**header, "layout": bucket_layout(self._game, self._buckets)}, {"sums": self._sums}
 
     def probabilities_at(self, asked: Situations) -> Float:
         """Return the probabilities of actions at some infosets, by column."""
@@ -161,3 +179,20 @@ class BucketStrategy(BucketSums):
             begin, end = int(starts[board]), int(starts[board + 1])
             offset = (begin - int(starts[first])) * int(entries[2])
             _write_rows(self._nodes[1], self._pairs[begin:end], entries, self._sums, offset, scratch, out)
+
+
+def open_buckets(
+    tree: BettingTree, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], report: Report
+) -> BucketSums:
+    """Return a strategy in buckets from its parts; raise ValueError or KeyError for parts that do not fit together."""
+    text, sums = header["buckets"], arrays["sums"]
+    if not isinstance(text, str):
+        raise ValueError("it does not say what its buckets are")
+    entries = num_infoset_actions(tree.game, kind_from_text(text).buckets(deck_of(tree.game)))
+    if sums.shape != (entries,) or sums.dtype.name not in ("float64", "float32"):
+        raise ValueError(f"its sums are not those of {entries:,} actions")
+    buckets = make_buckets(tree.game, text, report=report)
+    game = from_betting_tree(tree, buckets)
+    if header["layout"] != bucket_layout(game, buckets):
+        raise NotSupported("its buckets are not those that this version of equipoise makes: solve it again")
+    return BucketSums(game, buckets, sums)

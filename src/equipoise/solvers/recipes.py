@@ -77,6 +77,10 @@ class Solver(Protocol):
         This is where a policy network is fitted: asking for a strategy never trains.
         """
 
+    @property
+    def concluded(self) -> bool:
+        """Return whether the strategy so far can be asked for as things are: :meth:`conclude` has nothing to do."""
+
     def average_strategy(self) -> Any:
         """Return the strategy found so far, as the form's evaluator takes it: mostly one array a player.
 

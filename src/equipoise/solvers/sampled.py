@@ -21,7 +21,7 @@ from equipoise.abstraction.buckets import Buckets
 from equipoise.compiled import calling_pairs, inlined, prange, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
-from equipoise.sampling.bucketed import BucketStrategy, BucketSums
+from equipoise.sampling.bucketed import BucketStrategy, BucketSums, bucket_layout
 from equipoise.sampling.dice import start_stream
 from equipoise.sampling.gather import Apart, Batches, gather
 from equipoise.sampling.large import LargeForm
@@ -299,7 +299,7 @@ class SampledCFR(AlwaysConcluded):
     @property
     def layout(self) -> str:
         """Return a hash of which infoset and action each number of the state belongs to."""
-        return digest(self._game.layout, () if self._buckets is None else self._buckets.tables)
+        return digest(self._game.layout, ()) if self._buckets is None else bucket_layout(self._game, self._buckets)
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""

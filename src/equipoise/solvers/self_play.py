@@ -6,7 +6,6 @@ the target network is a copy with older parameters.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,9 +17,9 @@ from equipoise.sampling.episodes import Episodes, Moves
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.setup import Form
 from equipoise.solvers.spaces import CodedSpace, ListedSpace
+from equipoise.stores.answers import answers_of, softmax
 from equipoise.stores.board_average import MixturePlay, play_of
-from equipoise.stores.networks import softmax
-from equipoise.stores.sums import FloatTable, Mixture, State
+from equipoise.stores.sums import FloatTable, State
 from equipoise.trees.distinct import distinct
 from equipoise.trees.tables import Pair
 from equipoise.trees.treeplex import Float, Int64
@@ -148,7 +147,7 @@ class CodedPlay:
 
     def policy_at(self, player: int, codes: Int64) -> FloatTable:
         """Return a player's average policy at some infosets."""
-        return softmax(self._agents.policy[player].read_at(codes), self._rows.legal_at(codes))
+        return answers_of(self._agents.policy[player], "softmax")(codes)
 
     def read(self) -> None:
         """Do nothing: networks are read where they are needed."""
@@ -166,10 +165,8 @@ class CodedPlay:
         return best_values(values, self._rows.legal_at(codes))[which]
 
     def average_strategy(self) -> MixturePlay:
-        return play_of(self.form, self._rows, (self._mixture(0), self._mixture(1)))
-
-    def _mixture(self, player: int) -> Mixture:
-        return [(1.0, partial(self.policy_at, player))]
+        first, second = ([(1.0, answers_of(network, "softmax"))] for network in self._agents.policy)
+        return play_of(self.form, self._rows, (first, second))
 
     def state(self) -> State:
         return {f"target{player}": flat for player, flat in enumerate(self._parameters)}

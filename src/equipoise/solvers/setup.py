@@ -33,6 +33,8 @@ class Setup:
 class AlwaysConcluded:
     """A solver whose strategy so far can be asked for at any time."""
 
+    concluded = True
+
     def conclude(self, report: Report = silent) -> bool:
         """Do nothing, for nothing is left to do."""
         return False

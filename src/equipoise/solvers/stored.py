@@ -61,6 +61,11 @@ class StoredCFR:
         """Let the strategy store make its answer, as Deep CFR fits its policy networks."""
         return self.strategies.conclude(report)
 
+    @property
+    def concluded(self) -> bool:
+        """Return whether the strategy so far can be asked for as things are."""
+        return self.strategies.concluded
+
     def average_strategy(self) -> Any:
         """Return the average strategy as the form's evaluator takes it."""
         return self.space.played(self.strategies)

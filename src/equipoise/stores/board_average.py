@@ -5,10 +5,19 @@ The behaviour of a mixture is the sum of weight x own reach x strategy, normalis
 decisions, so these are read, too.
 """
 
-import numpy as np
+from collections.abc import Mapping
+from typing import Any
 
-from equipoise.networks.poker_rows import PokerRows
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from equipoise.errors import NotSupported
+from equipoise.networks.network import Architecture
+from equipoise.networks.poker_rows import PokerRows, poker_rows
+from equipoise.stores.answers import Arrays, mixture_parts, open_mixtures
 from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
+from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.board_form import BoardForm, UnmeasuredForm, first_entries_by_node
 from equipoise.trees.codes import Int8, codes_of
 from equipoise.trees.distinct import distinct
@@ -22,6 +31,16 @@ class MixturePlay:
     def __init__(self, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> None:
         self._rows = rows
         self._mixtures = mixtures
+
+    def over(self, form: BoardForm) -> "BoardAverage":
+        """Return the same as the evaluator of a game over boards takes it."""
+        return BoardAverage(form, self._rows, self._mixtures)
+
+    def parts(self) -> tuple[dict[str, Any], Arrays]:
+        """Return what the strategy can be opened from."""
+        header, arrays = mixture_parts(self._mixtures)
+        cards = "ranks" if self._rows.layout.renamed else "cards"
+        return {"kind": "networks", "cards": cards, "layout": self._rows.digest, **header}, arrays
 
     def probabilities_at(self, asked: Situations) -> FloatTable:
         """Return the probabilities of actions at some infosets, by column."""
@@ -134,6 +153,22 @@ class BoardAverage(MixturePlay):
         rounds = rows.tree.nodes.round[node].astype(np.int64)
         codes, which = distinct(codes_of(rows.layout, np.repeat(cards, len(nodes), axis=0), rounds, node))
         return strategy_at(codes)[which].reshape(len(cards), len(nodes), -1)
+
+
+def open_play(
+    tree: BettingTree,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    device: torch.device,
+    own: Architecture | None = None,
+) -> MixturePlay:
+    """Return what networks play from its parts; raise ValueError or KeyError for parts that do not fit together."""
+    if header["cards"] not in ("ranks", "cards"):
+        raise ValueError("it does not say what its networks see of cards")
+    rows = poker_rows(tree, header["cards"])
+    if header["layout"] != rows.digest:
+        raise NotSupported("its networks see infosets in another way than networks of this version of equipoise")
+    return MixturePlay(rows, open_mixtures(rows, header, arrays, device, own))
 
 
 def play_of(form: BoardForm | UnmeasuredForm, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> MixturePlay:

@@ -7,7 +7,7 @@ hash of place and iteration: a run is the same every time, on any number of thre
 """
 
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -122,6 +122,18 @@ def _write_normalised(
                     weights[k] = weights[k] / total if total > 0.0 else 1.0 / actions
 
 
+def strategy_from(
+    form: BoardForm, start: npt.NDArray[Any], stored: npt.NDArray[Any], scale: npt.NDArray[Any]
+) -> "TableStrategy":
+    """Return the strategy of saved sums; raise ValueError if they have not the sizes and kinds that they should."""
+    rows = form.num_boards * int(form.first_entries[2]) if stored.dtype == np.int16 else 0
+    shapes = [start.shape, stored.shape, scale.shape]
+    kinds = [start.dtype == np.float64, stored.dtype.name in STORAGES, scale.dtype == np.float32]
+    if shapes != [(form.num_start_entries,), (form.num_entries,), (rows,)] or not all(kinds):
+        raise ValueError(f"tables of {shapes} numbers, which are not those of its game")
+    return TableStrategy(form, start, Table(stored, scale))
+
+
 class TableStrategy:
     """The strategies that are proportional to tables of sums; uniform where an infoset has no weight."""
 
@@ -131,6 +143,16 @@ class TableStrategy:
         self.form = form
         self.start_sums = start_sums
         self.sums = sums
+
+    def over(self, form: BoardForm) -> "TableStrategy":
+        """Return itself: its tables are in the order of its game's form."""
+        assert form.num_entries == self.form.num_entries
+        return self
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what the strategy can be opened from: the sums that it is proportional to."""
+        arrays: dict[str, npt.NDArray[Any]] = {"start": self.start_sums, "sums": self.sums.stored}
+        return {"kind": "boards", "layout": self.form.layout}, {**arrays, "scale": self.sums.scale}
 
     def write_start(self, out: Float) -> None:
         """Write the probabilities of the first round: those of one board that is no board."""

@@ -27,12 +27,13 @@ from equipoise.networks.fitting import Examples, Fitting
 from equipoise.networks.network import Architecture, Network, read
 from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
-from equipoise.regret.matching import match_rows, match_table
+from equipoise.regret.matching import match_table
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.dice import NO_TAPE, draw, start_stream
 from equipoise.sampling.rows import Rows
 from equipoise.sampling.tree import Int32Table
-from equipoise.stores.networks import fit_diagnostics, softmax, uniform
+from equipoise.stores.answers import REGRET_MATCHING, answers_of, softmax, uniform
+from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, part_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
 from equipoise.trees.tables import Listing
@@ -470,16 +471,17 @@ class MemoryStrategy:
         self._iteration = iteration
 
     @property
-    def _out_of_date(self) -> bool:
-        return self._fitted_at < self._iteration and all(memory.memory.seen for memory in self.memories)
+    def concluded(self) -> bool:
+        """Return whether the policy networks are fitted to all samples, if there are any."""
+        return self._fitted_at >= self._iteration or not all(memory.memory.seen for memory in self.memories)
 
     def _require_fit(self) -> None:
-        if self._out_of_date:
+        if not self.concluded:
             raise RuntimeError("the policy networks are older than the samples: call the solver's conclude() first")
 
     def conclude(self, report: Report) -> bool:
         """Fit the policy networks if anything has changed since they were."""
-        if not self._out_of_date:
+        if self.concluded:
             return False
         for number, memory in enumerate(self.memories):
 
@@ -515,14 +517,7 @@ class MemoryStrategy:
     def mixture(self, player: int) -> Mixture:
         """Return the policy network's strategy, or uniform play where there are no samples yet."""
         self._require_fit()
-        network = self._of_player(player).network
-
-        def strategy_at(infosets: Int64) -> FloatTable:
-            rows = self._seen.seen_as(infosets)
-            legal = self._seen.legal_at(rows)
-            return softmax(network.read_at(rows), legal) if self._fitted_at else uniform(legal)
-
-        return [(1.0, strategy_at)]
+        return [(1.0, answers_of(self._of_player(player).network, "softmax", fitted=self._fitted_at > 0))]
 
     def state(self) -> State:
         """Return the memories and, if they are fitted to them, the networks: no iteration depends on these."""
@@ -604,18 +599,11 @@ class SnapshotList(AnswersAtOnce):
     def mixture(self, player: int) -> Mixture:
         """Return the strategy of each snapshot, by infoset."""
         network = self._regrets.memories[player].network
+        like = answers_of(network, REGRET_MATCHING[self._fallback])
         return [
-            (weight, partial(self._strategy_at, network, network.module_with(flat) if len(flat) else None))
+            (weight, replace(like, network=network.module_with(flat) if len(flat) else None))
             for weight, flat in zip(self.weights[player], self.parameters[player], strict=True)
         ]
-
-    def _strategy_at(self, network: TrainedNetwork, snapshot: Network | None, infosets: Int64) -> FloatTable:
-        seen = network.infosets
-        rows = seen.seen_as(infosets)
-        legal = seen.legal_at(rows)
-        if snapshot is None:  # before the first fit
-            return uniform(legal)
-        return match_rows(read(seen, snapshot, rows, network.device), legal, self._fallback)
 
     def start_from(self, average: Float, reach: Float, iteration: int) -> None:
         raise EquipoiseError(NO_WARM_START)

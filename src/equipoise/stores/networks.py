@@ -16,7 +16,6 @@ a target of that weight. Without anchors a fit moves them at will (DN20: "the lo
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -31,9 +30,9 @@ from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.rows import STRATEGY, Rows, ScoresAt, add_by_row
+from equipoise.stores.answers import NetworkAnswers, answers_of, softmax
 from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, part_of, update_all, weight_until
 from equipoise.trees.distinct import distinct
-from equipoise.trees.situations import normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
 Bool = npt.NDArray[np.bool_]
@@ -510,18 +509,16 @@ class RowStrategyNetworks(StrategyNetworks):
         self._pending = [nothing, nothing]  # by player: sums since the last fit
         self._visits = [Pending(), Pending()]  # of this turn
 
-    def _strategy_at(self, player: int, codes: Int64) -> FloatTable:
-        outputs, legal = self._outputs_at(player, codes), self._rows.legal_at(codes)
-        if self._config.kind == "average":
-            return softmax(outputs, legal)
-        return normalised_rows(np.where(legal, np.maximum(outputs, 0.0), 0.0), legal)
+    def _network(self, player: int) -> TrainedNetwork:
+        return self.networks[0 if self._config.shared else player]
 
-    def _outputs_at(self, player: int, codes: Int64) -> FloatTable:
-        return self.networks[0 if self._config.shared else player].read_at(codes)
+    def _answers(self, player: int) -> NetworkAnswers:
+        """Return what a player's network plays."""
+        return answers_of(self._network(player), "softmax" if self._config.kind == "average" else "positive_shares")
 
     def mixture(self, player: int) -> Mixture:
         """Return the network's strategy."""
-        return [(1.0, partial(self._strategy_at, player))]
+        return [(1.0, self._answers(player))]
 
     def average(self) -> Float:
         raise EquipoiseError("there are too many infosets for a table of the average")
@@ -565,12 +562,12 @@ class RowStrategyNetworks(StrategyNetworks):
         """Return a player's sums since the last fit, and those that the network stands for."""
         new, (weight, since) = self._pending[player], self._weight[:, player]
         if self._config.kind == "sum":  # DN19 Eq. 8, over the weight so far: what was not met has no term in the loss
-            before = weight * self._outputs_at(player, new.infoset)
+            before = weight * self._network(player).read_at(new.infoset)
             return InfosetSums(new.infoset, (before + new.values) / (weight + since))
         if weight == 0.0:
             return new
         if self._traverse is None:
-            strategy_at = partial(self._strategy_at, player)
+            strategy_at = self._answers(player)
             reach = self._rows.own_reach_at(new.infoset, strategy_at)
             return InfosetSums(new.infoset, weight * reach[:, None] * strategy_at(new.infoset) + new.values)
 
@@ -579,7 +576,7 @@ class RowStrategyNetworks(StrategyNetworks):
             # whatever it would play: its network need not be read.
             assert infosets is not None
             if who == player:
-                return self._strategy_at(who, infosets)
+                return self._answers(who)(infosets)
             return np.zeros((len(infosets), self._rows.num_columns))
 
         met = Pending()
@@ -599,17 +596,3 @@ class RowStrategyNetworks(StrategyNetworks):
         restore_all(self.networks, state)
         self._weight = state["weight"].copy()
         self._pending = [InfosetSums(state[f"code{player}"], state[f"pending{player}"]) for player in range(2)]
-
-
-def uniform(legal: Bool) -> FloatTable:
-    """Return uniform play over legal actions."""
-    shares: FloatTable = legal / legal.sum(axis=1, keepdims=True)
-    return shares
-
-
-def softmax(outputs: Float, legal: Bool) -> Float:
-    """Return the strategies that outputs stand for when they were fitted by cross-entropy."""
-    logits = np.where(legal, outputs, -np.inf)
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    strategies: Float = powers / powers.sum(axis=1, keepdims=True)
-    return strategies

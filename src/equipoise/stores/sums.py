@@ -1,6 +1,6 @@
 """What the loop needs of stores, and the stores that are tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -65,6 +65,10 @@ class RegretStore(Store, Protocol):
 class StrategyStore(Store, Protocol):
     """Average strategies by infoset."""
 
+    @property
+    def concluded(self) -> bool:
+        """Return whether the average can be asked for as things are."""
+
     def conclude(self, report: Report) -> bool:
         """Do what is left to do before the average can be asked for; return whether there was anything."""
 
@@ -81,13 +85,15 @@ class StrategyStore(Store, Protocol):
 class AnswersAtOnce:
     """A store of strategies whose average can be asked for at any time."""
 
+    concluded = True
+
     def conclude(self, report: Report) -> bool:
         """Do nothing, for nothing is left to do."""
         return False
 
 
 StrategyAt = Callable[[Int64], FloatTable]  # infosets -> [infosets, columns] probabilities
-Mixture = list[tuple[float, StrategyAt]]
+Mixture = Sequence[tuple[float, StrategyAt]]
 
 
 def weight_until(rule: Rule, iteration: int) -> float:

@@ -4,7 +4,7 @@ In games too large to list, a strategy is asked for thousands of infosets at a t
 worked out, networks read them in one batch.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -56,8 +56,14 @@ class SituationStrategy(Protocol):
         """Return where the strategy has anything to go by; elsewhere it is uniform for want of it."""
 
 
-class PlayedStrategy(BoardStrategy, SituationStrategy, Protocol):
-    """A strategy of a game over boards that can be played and evaluated."""
+class KeptStrategy(SituationStrategy, Protocol):
+    """A strategy that can be saved, opened and, in a game over boards, evaluated: all that a policy needs."""
+
+    def over(self, form: BoardForm) -> BoardStrategy:
+        """Return the same strategy as the evaluator of a game over boards takes it."""
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what the strategy can be opened from: its ``kind`` and more, as JSON has it, and arrays."""
 
 
 class BettingStrategy:

@@ -18,9 +18,10 @@ from equipoise.files import make_folder
 from equipoise.games import Game, load_game
 from equipoise.games.catalogue import ADAPTERS, CATALOGUE
 from equipoise.memory import require
-from equipoise.policies.policy import game_named_in
+from equipoise.policies import AnyPolicy
+from equipoise.policies.files import game_named_in
 from equipoise.runs.directory import RunDirectory
-from equipoise.solving import AnyPolicy, load_policy
+from equipoise.solving import load_policy
 
 DEFAULT_FOLDER = "runs"
 KEPT = ".page"  # below the folder: what the page itself keeps

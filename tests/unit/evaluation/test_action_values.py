@@ -10,12 +10,12 @@ from equipoise.evaluation.appraisal import LineAppraiser
 from equipoise.evaluation.appraisers import action_values, appraiser
 from equipoise.evaluation.board_action_values import BoardAppraiser
 from equipoise.evaluation.listed_values import ListedAppraiser
-from equipoise.evaluation.players import BASELINES, BoardPolicyPlayer, PolicyPlayer
+from equipoise.evaluation.players import BASELINES, HoldemPlayer, PolicyPlayer
 from equipoise.evaluation.sampled_values import SampledAppraiser
 from equipoise.games import load_game
 from equipoise.games.efg import write_efg
 from equipoise.games.poker import PokerGame
-from equipoise.policies.board_policy import BoardPolicy
+from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.regret.rules import DiscountedCFR
@@ -130,7 +130,7 @@ class Small:
     def __init__(self):
         self.game = small_holdem()
         self.form = board_form(self.game)
-        self.policies = [BoardPolicy(form=self.form, strategy=RandomStrategy(self.form, seed)) for seed in (5, 6)]
+        self.policies = [HoldemPolicy(rules=self.game, strategy=RandomStrategy(self.form, seed)) for seed in (5, 6)]
 
     def listed(self, policy):
         """Return a policy by infosets."""
@@ -149,7 +149,7 @@ def small():
 
 
 def test_boards_and_lists_agree(small):
-    over_boards = BoardAppraiser(small.game, *(BoardPolicyPlayer("x", policy) for policy in small.policies))
+    over_boards = BoardAppraiser(small.game, *(HoldemPlayer("x", policy) for policy in small.policies))
     listed = ListedAppraiser(small.game, *_listed_players(small))
     assert over_boards.start_value(0) == pytest.approx(listed.start_value(0), abs=1e-9)
     assert over_boards.start_value(1) == pytest.approx(listed.start_value(1), abs=1e-9)
@@ -173,7 +173,7 @@ def _listed_players(small):
 
 
 def test_estimates_are_near_what_is_exact(small):
-    players = [BoardPolicyPlayer("x", policy) for policy in small.policies]
+    players = [HoldemPlayer("x", policy) for policy in small.policies]
     exact, sampled = BoardAppraiser(small.game, *players), SampledAppraiser(small.game, *players, deals=4000)
     for key in ("5h4c|", "3d2c|r", "5c4d/2c2h|cc/", "4d4h/2c3d|cc/r"):
         a, b = exact.at(key), sampled.at(key)

@@ -7,8 +7,9 @@ import pytest
 
 import equipoise
 from equipoise.cli import app
+from equipoise.policies import read_policy
 from equipoise.policies.export import write_csv, write_json
-from equipoise.policies.policy import NEVER_REACHED, Policy, read_policy
+from equipoise.policies.policy import NEVER_REACHED, Policy
 from equipoise.views.grids import print_grids
 from tests.holdem import flop_holdem_of, write_small_holdem
 

@@ -7,11 +7,10 @@ import equipoise
 from equipoise import spot
 from equipoise.errors import EquipoiseError
 from equipoise.games.notation import read_betting
-from equipoise.policies.policy import write_arrays
+from equipoise.policies.files import Parts, write_parts
 from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.regret.rules import DiscountedCFR
 from equipoise.solvers.spot_cfr import SpotCFR
-from equipoise.trees.fingerprint import described
 from equipoise.trees.spot_evaluator import SpotEvaluator
 from equipoise.trees.spot_form import spot_form
 from tests.naive.values import counterfactual_reach, expected_value, uniform_policy
@@ -176,13 +175,12 @@ def test_a_policy_is_saved_and_opened_without_a_solver(tmp_path, storage):
 
 def test_a_damaged_or_foreign_file_is_refused(tmp_path):
     policy = solved(spot("Td9d6hQc2s", 200, 900, first="66+", second="QQ-22"))
-    header = {"format": "equipoise-spot-policy", "version": 1, "game": policy.game, "layout": policy.form.layout}
-    header |= {"fingerprint": described(policy.form.game), "origin": {}}
-    arrays = policy.strategy.arrays("strategy")
-    write_arrays(tmp_path / "short.npz", header, {**arrays, "strategy_last": arrays["strategy_last"][:-16]})
-    with pytest.raises(EquipoiseError, match="do not fit together"):
+    header, arrays = policy.parts()
+    short = {**arrays, "strategy_last": arrays["strategy_last"][:-16]}
+    write_parts(tmp_path / "short.npz", Parts(header, short), compressed=False)
+    with pytest.raises(EquipoiseError, match=r"damaged: tables of .* numbers"):
         equipoise.load_policy(tmp_path / "short.npz")
-    write_arrays(tmp_path / "order.npz", {**header, "layout": "other"}, arrays)
+    write_parts(tmp_path / "order.npz", Parts({**header, "layout": "other"}, arrays), compressed=False)
     with pytest.raises(EquipoiseError, match="another order"):
         equipoise.load_policy(tmp_path / "order.npz")
     policy.save(tmp_path / "good.npz")
