@@ -24,6 +24,7 @@ demo: setup
 	$(BIN)/equipoise solve leduc_poker --algorithm rs-mccfr+ --set rule=cfr_plus_quadratic --set k=max --set batch=2000 \
 		--set updates=alternating --iterations 100 --out demo/table
 	$(BIN)/equipoise plot demo/networks demo/table -o demo/networks-and-table.png
+	@echo "look at all of it in the browser: $(BIN)/equipoise serve demo"
 
 test: setup
 	$(BIN)/python -m pytest -n 2

@@ -325,6 +325,51 @@ def resume(
     _print_solution(solution, run, json)
 
 
+@app.command(name="runs")
+def print_runs(
+    folder: Annotated[Path, Parameter(help="Where to look for run directories, folders in it included.")] = Path(
+        "runs"
+    ),
+    /,
+    *,
+    json: Json = False,
+) -> None:
+    """List the runs below a folder: what each is, how far it is, and whether it is running now."""
+    from equipoise.runs.listing import list_runs
+    from equipoise.views.tables import print_rows
+
+    if not folder.is_dir():
+        raise NotFound(f"there is no folder {folder}; name the one that your runs are in")
+    found = list_runs(folder)
+    if json:
+        return _print_json({"runs": found, "folder": str(folder)})
+    rows = [
+        (each["run"], "damaged", each["error"], "", "", "")
+        if "error" in each
+        else (
+            each["run"],
+            each["status"],
+            each["game"] if len(each["game"]) <= 40 else f"{each['game'][:39]}…",
+            each["algorithm"],
+            f"{each['iteration']:,}" if "iteration" in each else "",
+            f"{each['exploitability']:.4g}" if "exploitability" in each else "",
+        )
+        for each in found
+    ]
+    return print_rows(rows, columns=("run", "status", "game", "algorithm", "iterations", "exploitability"))
+
+
+@app.command
+def stop(run: Run, /, *, json: Json = False) -> None:
+    """Ask the process that writes a run to stop; it writes a checkpoint first, and the run can be resumed."""
+    from equipoise.runs.listing import stop_run
+
+    stop_run(run)
+    if json:
+        return _print_json({"run": str(run), "asked_to_stop": True})
+    return print(f"{run} stops after the step at hand; continue with: equipoise resume {run}")
+
+
 @app.command
 def serve(
     what: Annotated[
@@ -1235,7 +1280,7 @@ def reproduce(
 @app.command
 def bench(
     suite: Annotated[
-        Literal["tabular", "sampling", "neural", "threads", "spots"], Parameter(help="What to measure.")
+        Literal["tabular", "sampling", "neural", "threads", "spots", "page"], Parameter(help="What to measure.")
     ] = "tabular",
     /,
     *,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from equipoise.bench import neural, sampling, spot_suite, tabular, threads
+from equipoise.bench import neural, page, sampling, spot_suite, tabular, threads
 from equipoise.bench.measure import Row
 
 SUITES: dict[str, Callable[..., list[Row]]] = {
@@ -11,4 +11,5 @@ SUITES: dict[str, Callable[..., list[Row]]] = {
     "neural": neural.neural,
     "threads": threads.threads,
     "spots": spot_suite.spots,
+    "page": page.page,
 }

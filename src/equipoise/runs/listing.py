@@ -78,15 +78,40 @@ def summary_of(run: RunDirectory, records: list[dict[str, Any]] | None = None) -
     }
 
 
+_SUMMARIES: dict[Path, tuple[object, dict[str, Any]]] = {}  # by run: of which files, and what they say
+
+
 def list_runs(folder: Path) -> list[dict[str, Any]]:
-    """Return all runs below a folder, the latest first; those that cannot be read say why."""
+    """Return all runs below a folder, the latest first; those that cannot be read say why.
+
+    Whoever watches a folder asks often: files that have not changed are not read again.
+    """
     found = []
     for path in find_runs(folder):
-        try:
-            found.append(summary_of(RunDirectory.open(path)))
-        except EquipoiseError as error:
-            found.append({"run": str(path), "error": str(error)})
+        stamp = _stamp(path)
+        kept = _SUMMARIES.get(path.absolute())
+        if kept is None or kept[0] != stamp:
+            try:
+                summary = summary_of(RunDirectory.open(path))
+            except EquipoiseError as error:
+                summary = {"error": str(error)}
+            if len(_SUMMARIES) > 2 * MOST_RUNS:
+                _SUMMARIES.clear()
+            kept = _SUMMARIES[path.absolute()] = stamp, summary
+        found.append({**kept[1], "run": str(path)})
     return sorted(found, key=lambda each: str(each.get("created", "")), reverse=True)
+
+
+def _stamp(path: Path) -> object:
+    """Return what changes whenever a run's summary may."""
+    files: list[tuple[int, int, int] | None] = []
+    for name in ("config.json", "log.jsonl", "result.json", "checkpoints"):
+        try:
+            told = os.stat(path / name)
+            files.append((told.st_ino, told.st_size, told.st_mtime_ns))
+        except OSError:
+            files.append(None)
+    return is_held(path / LOCK), *files
 
 
 def stop_run(path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from equipoise import __version__
+from equipoise.errors import EquipoiseError
 from equipoise.evaluation.players import BASELINES
 from equipoise.runs.listing import list_runs
 from equipoise.solving import load_policy
@@ -66,8 +67,11 @@ def upload(site: Site, asked: Asked) -> Answer:
     target = site.new(f"{name}.npz")
     asked.require_all_read()
     assert asked.upload is not None
-    _, own = site.checked(asked.upload)
-    policy = load_policy(asked.upload, game=None if own is None else site.games[own])
+    try:
+        _, own = site.checked(asked.upload)
+        policy = load_policy(asked.upload, game=None if own is None else site.games[own])
+    except EquipoiseError as error:
+        raise type(error)(str(error).replace(str(asked.upload), f"{name}.npz")) from None
     os.replace(asked.upload, target)
     return {"policy": str(target), "game": policy.game}
 

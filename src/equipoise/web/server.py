@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import tempfile
+import time
 import traceback
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -42,6 +43,7 @@ MOST_BODY = 1 << 20  # bytes of a question
 MOST_ASKED = 8  # questions at work at a time: the others wait
 MOST_STREAMS = 24  # of events, at a time
 SECONDS_BETWEEN_LOOKS = 0.4  # at files that may have changed
+SHARE_OF_LOOKING = 5  # times as long as a look took nothing is looked at: large folders take their time
 SECONDS_BETWEEN_SIGNS = 15.0  # of life, on a stream without news
 _KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -263,6 +265,7 @@ async def _stream(news: Callable[[], Any], streams: Streams, at_work: asyncio.Se
         quiet = 0.0
         yield b"retry: 1000\n\n"
         while not streams.over:
+            began = time.monotonic()
             async with at_work:
                 found = await run_in_threadpool(lambda: None if (said := news()) is None else as_json(said))
             if found is not None:
@@ -271,8 +274,9 @@ async def _stream(news: Callable[[], Any], streams: Streams, at_work: asyncio.Se
             elif quiet >= SECONDS_BETWEEN_SIGNS:
                 yield b": still here\n\n"
                 quiet = 0.0
-            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-            quiet += SECONDS_BETWEEN_LOOKS
+            pause = max(SECONDS_BETWEEN_LOOKS, SHARE_OF_LOOKING * (time.monotonic() - began))
+            await asyncio.sleep(pause)
+            quiet += pause
     finally:
         streams.open -= 1
 
