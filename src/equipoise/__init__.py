@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from equipoise.games.spots import spot
     from equipoise.policies import Policy
     from equipoise.resolving import Resolved, resolve
-    from equipoise.solving import Solution, load_policy, resume, solve
+    from equipoise.solving import Solution, as_policy, load_policy, resume, solve
 
     __version__: str
 
@@ -39,6 +39,7 @@ _HOMES = {
     "State": "equipoise.games",
     "action_values": "equipoise.evaluation",
     "appraiser": "equipoise.evaluation",
+    "as_policy": "equipoise.solving",
     "compare": "equipoise.experiments.compare",
     "exact_match": "equipoise.evaluation",
     "exploitability": "equipoise.evaluation",
@@ -66,6 +67,7 @@ __all__ = [
     "__version__",
     "action_values",
     "appraiser",
+    "as_policy",
     "compare",
     "errors",
     "exact_match",

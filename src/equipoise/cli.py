@@ -28,6 +28,7 @@ from equipoise.files import is_standard_output, write_atomically
 from equipoise.usage import NUMBER, WHOLE, in_words
 
 if TYPE_CHECKING:
+    from equipoise.games import Game
     from equipoise.policies.holdem_policy import HoldemPolicy, Line
     from equipoise.policies.spot_policy import SpotPolicy
     from equipoise.runs.directory import RunDirectory
@@ -188,6 +189,12 @@ def solve(
         Parameter(help="Evaluate whenever iterations have grown by this factor; 1.1 in most games."),
         NUMBER,
     ] = None,
+    dry_run: Annotated[
+        bool,
+        Parameter(
+            negative="", help="Only print all settings, memory, disk and the time per iteration, by trying two of them."
+        ),
+    ] = False,
     trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
@@ -248,13 +255,33 @@ def solve(
     algorithm = options.pop("algorithm", None)
     if algorithm is None:
         algorithm = default_algorithm(loaded)
+    if dry_run:
+        return _rehearse(loaded, algorithm, out, options, json)
     with (
         nullcontext(out) if out is not None else _new_folder(game, algorithm, options.get("seed", 0)) as folder,
         _resumable(folder, loaded.address.startswith("python:")),
         show_progress(f"{game} by {algorithm}") as on_progress,
     ):
         solution = solve_game(loaded, algorithm, out=folder, on_progress=on_progress, on_complaint=_warn, **options)
-    _print_solution(solution, folder, json)
+    return _print_solution(solution, folder, json)
+
+
+def _rehearse(game: "Game", algorithm: str, out: Path | None, options: dict[str, Any], as_json: bool) -> None:
+    """Print what a run would be, and what it would take."""
+    from equipoise.memory import readable_bytes
+    from equipoise.solving import rehearse, written_out
+    from equipoise.views.progress import show_progress
+
+    kept = {name: value for name, value in options.items() if name not in ("tensorboard", "checkpoint_seconds")}
+    with show_progress(f"trying {game.name} by {algorithm}") as on_progress:
+        config, numbers = rehearse(game, algorithm, out=out, on_progress=on_progress, on_complaint=_warn, **kept)
+    if as_json:
+        return _print_json({"config": config, **numbers})
+    print(written_out(config))
+    for name, number in numbers.items():
+        what = name.removesuffix("_bytes").removesuffix("_seconds").replace("_", " ")
+        print(f"# {what:<33}{readable_bytes(number) if name.endswith('_bytes') else f'{number:.4g} s'}")
+    return print("# evaluations and checkpoints come on top; memories that fill make iterations slower")
 
 
 @app.command(name="config")
@@ -578,7 +605,8 @@ def _entrants(a: str, b: str, game: str | None, trust_game: bool, device: str) -
     if device not in ("auto", "cpu", *placed.values()):
         raise EquipoiseError(f"neither {a} nor {b} has networks to put on a device: leave out --device {device}")
     own = game if game is not None and game.startswith("python:") else None  # may stand in for what a file names
-    return _entrant(a, own, trust_game, placed[a]), _entrant(b, own, trust_game, placed[b])
+    games = {text: game if text.endswith(".csv") else own for text in (a, b)}  # such a file names none
+    return _entrant(a, games[a], trust_game, placed[a]), _entrant(b, games[b], trust_game, placed[b])
 
 
 def _entrant(text: str, game: str | None, trust_game: bool, device: str) -> Any:

@@ -5,10 +5,12 @@ solution.exploitability, solution.policy.action_probabilities("Qs|cr")
 """
 
 import math
+import resource
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,20 +32,34 @@ from equipoise.errors import (
 )
 from equipoise.games import Game, as_game, stored_game
 from equipoise.games.bluff import Bluff
+from equipoise.games.sizes import too_large_to_list
 from equipoise.games.spots import Spot
-from equipoise.memory import readable_bytes
+from equipoise.memory import available_bytes, readable_bytes
 from equipoise.policies import AnyPolicy, open_strategy
+from equipoise.policies.exported import ENDINGS, arranged, read_exported
 from equipoise.policies.files import read_parts
 from equipoise.policies.holdem_policy import HoldemPolicy
+from equipoise.policies.open_spiel import from_open_spiel
 from equipoise.policies.opening import is_of_networks
-from equipoise.policies.policy import policy_from_strategies
+from equipoise.policies.policy import Policy, policy_from_strategies
 from equipoise.policies.spot_policy import STRATEGY, SpotPolicy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
 from equipoise.runs.drive import Interrupted, OnRecord, Record, Stop, drive
 from equipoise.runs.identity import FIRST_REVISION, difference
 from equipoise.runs.interrupts import interrupts
-from equipoise.runs.phases import FITTING, KINDS, PREPARING, WRITING, OnProgress, Phase, Phases, Progress, unseen
+from equipoise.runs.phases import (
+    FITTING,
+    KINDS,
+    PREPARING,
+    SOLVING,
+    WRITING,
+    OnProgress,
+    Phase,
+    Phases,
+    Progress,
+    unseen,
+)
 from equipoise.runs.run_file import run_file
 from equipoise.runs.settings import settings_of
 from equipoise.runs.tensorboard import tensorboard_writer
@@ -368,6 +384,65 @@ def configured(
     require_seed(seed)
     require_threads(threads)
     return config
+
+
+REHEARSED_SECONDS = 0.2  # of iterations at least, beyond the first two
+
+
+def rehearse(
+    game: Game | str,
+    algorithm: str | None = None,
+    *,
+    device: str = "auto",
+    out: str | Path | None = None,
+    on_progress: OnProgress = unseen,
+    on_complaint: Callable[[str], None] = lambda sentence: None,
+    **settings: Any,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Try a run without keeping anything: return its configuration in full, and what it will take.
+
+    Time per iteration is that of the second one (of more, where they are short); it grows with memories that fill.
+    Memory is that of the process at its largest, and what the solver's memories have yet to fill.
+    """
+    game = as_game(game)
+    config = configured(game, algorithm, **settings)
+    recipe = find_recipe(config["algorithm"])
+    config["device"] = recipe.place(device)
+    with _watched(on_progress) as phases:
+        with phases.doing(PREPARING):
+            solver = _make_solver(game, config, phases, on_complaint)
+        growth, first = _evaluations(solver, recipe.evaluation_growth)
+        if recipe.unlists(game, config["engine"]):
+            growth, first = 2.0, recipe.unlisted_evaluation
+        config["evaluation_growth"] = config["evaluation_growth"] or growth
+        config["first_evaluation"] = config["first_evaluation"] or first
+        with phases.doing(SOLVING, "the first iteration", left=False):
+            solver.run(1)
+        count, before = 1, phases.spent(SOLVING).seconds
+        with phases.doing(SOLVING, "the second iteration", left=False):
+            solver.run(1)
+            while (took := phases.spent(SOLVING).seconds - before) < REHEARSED_SECONDS:
+                solver.run(count)
+                count *= 2
+    state = solver.state()
+    whole = largest_bytes(state)
+    unfilled = whole - sum(array.nbytes for array in state.values())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    per_iteration = took / (solver.iteration - 1)
+    numbers: dict[str, Any] = {
+        "seconds_per_iteration": per_iteration,
+        "preparing_seconds": phases.seconds()[PREPARING],
+        "memory_bytes": peak + unfilled,
+        "memory_available_bytes": available_bytes(),
+        "checkpoint_bytes": whole,
+        "disk_bytes": require_disk(Path() if out is None else out, whole),
+    }
+    if hasattr(solver, "diagnostics"):
+        parts = solver.diagnostics()
+        numbers |= {f"{name}_per_iteration": parts[name] / solver.iteration for name in PARTS if name in parts}
+    if (limit := config["stop"]["iterations"]) is not None:
+        numbers["solving_seconds_in_all"] = limit * per_iteration
+    return config, numbers
 
 
 def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> str | None:
@@ -851,18 +926,24 @@ def _policy_of(solver: Solver, origin: Mapping[str, Any], phases: Phases) -> Any
     return policy_from_strategies(form, strategy, origin, solver.reached())
 
 
-def run_file_of(directory: RunDirectory) -> str:
-    """Return a run's settings as TOML, every one of them; ``equipoise solve --config`` makes the run again."""
-    config = settings_of(directory)
+def written_out(config: Mapping[str, Any]) -> str:
+    """Return a configuration as a file that makes the run again."""
     recipe = find_recipe(config["algorithm"])
     return run_file({**config, "parameters": recipe.as_given(recipe.recorded(config["parameters"]))})
+
+
+def run_file_of(directory: RunDirectory) -> str:
+    """Return a run's settings as TOML, every one of them; ``equipoise solve --config`` makes the run again."""
+    return written_out(settings_of(directory))
 
 
 def has_networks(path: str | Path) -> bool:
     """Return whether a path is a run or a file of a strategy in networks, which are on a device."""
     if Path(path).is_dir():
         return find_recipe(RunDirectory.open(path).config["algorithm"]).networks
-    return is_of_networks(read_parts(path, header_only=True).header) if Path(path).exists() else False
+    if Path(path).suffix in ENDINGS or not Path(path).exists():
+        return False
+    return is_of_networks(read_parts(path, header_only=True).header)
 
 
 def load_policy(
@@ -875,6 +956,8 @@ def load_policy(
 ) -> AnyPolicy:
     """Return the policy in a file, of a finished run, or of an unfinished run.
 
+    Files are those that policies are saved to, and the JSON and CSV that `equipoise export` writes; a CSV file does not
+    say what it is of, so give the ``game``.
     Of an unfinished run it is that of the last checkpoint, or of the last evaluation if networks of the average policy
     were fitted then (Deep CFR), which a warning says. A run that was interrupted before anything was fitted is warned
     of, too: it is fitted here, which may take minutes. Networks are opened on ``device``, wherever they were trained.
@@ -885,6 +968,8 @@ def load_policy(
     with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
         if Path(path).is_dir():
             return _policy_of_run(RunDirectory.open(path), game, trust_game, device, phases)
+        if Path(path).suffix in ENDINGS:
+            return _exported_policy(path, game, trust_game)
         parts = read_parts(path)
         if device not in ("auto", "cpu") and not is_of_networks(parts.header):
             raise NotSupported(f"{path} has no networks to put on a device: leave out --device {device}")
@@ -926,6 +1011,33 @@ def _policy_of_run(
 
 def _warn(sentence: str) -> None:
     warnings.warn(sentence, EquipoiseWarning, stacklevel=2)
+
+
+def _exported_policy(path: str | Path, game: Game | str | None, trust_game: bool) -> Policy:
+    """Return the policy in a JSON or CSV file, in the game's own order where the game can be listed."""
+    given = None if game is None else as_game(game)
+    policy = read_exported(path, None if given is None else given.address)
+    rules = given if given is not None else stored_game(policy.game, None, trust_game=trust_game)
+    if too_large_to_list(rules) or isinstance(rules, Spot):  # a part of it
+        return replace(policy, loaded=rules)
+    form = compile_game(rules)
+    require_same_game(policy.fingerprint, form.fingerprint, what=str(path), of=policy.game, game=rules.address)
+    return arranged(policy, form)
+
+
+def as_policy(policy: Any, game: Game | str | None = None) -> AnyPolicy:
+    """Return a policy of this package from what there is: a path, one of OpenSpiel's policies, or a policy already.
+
+    ``game`` is the game that an OpenSpiel policy should be of here, such as ``leduc_poker``; by default it is
+    OpenSpiel's own. A CSV file needs it, too.
+    """
+    if isinstance(policy, Policy | HoldemPolicy | SpotPolicy):
+        return policy
+    if isinstance(policy, str | Path):
+        return load_policy(policy, game=game)
+    if hasattr(policy, "game") and hasattr(policy, "action_probabilities"):
+        return from_open_spiel(policy, game)
+    raise NotSupported(f"a {type(policy).__name__} is neither a policy nor a path to one")
 
 
 def _has_gone_on(directory: RunDirectory, iterations: object) -> bool:

@@ -25,7 +25,8 @@ def write_json(policy: Policy, path: str | Path) -> None:
         for index, key in enumerate(policy.keys)
     }
     with write_atomically(path, "w") as file:
-        json.dump({"game": policy.game, "origin": dict(policy.origin), "infosets": infosets}, file, indent=1)
+        header = {"game": policy.game, "fingerprint": policy.fingerprint, "origin": dict(policy.origin)}
+        json.dump({**header, "infosets": infosets}, file, indent=1)
 
 
 def write_csv(policy: Policy, path: str | Path) -> None:
