@@ -41,7 +41,7 @@ from equipoise.policies.files import read_parts
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.open_spiel import from_open_spiel
 from equipoise.policies.opening import is_of_networks
-from equipoise.policies.policy import Policy, policy_from_strategies
+from equipoise.policies.policy import Policy
 from equipoise.policies.spot_policy import STRATEGY, SpotPolicy
 from equipoise.runs import provenance
 from equipoise.runs.directory import Checkpoint, RunDirectory, largest_bytes, require_disk, require_new
@@ -63,23 +63,21 @@ from equipoise.runs.phases import (
 from equipoise.runs.run_file import run_file
 from equipoise.runs.settings import settings_of
 from equipoise.runs.tensorboard import tensorboard_writer
-from equipoise.sampling.large import LargeEvaluator, LargeForm
 from equipoise.solvers.board_cfr import BoardCFR
-from equipoise.solvers.recipes import SPOT_DEFAULTS, Solver, find_recipe, threads_that_pay
-from equipoise.solvers.sampled import SampledCFR
-from equipoise.solvers.setup import Form, Setup, fingerprint_of
+from equipoise.solvers.recipes import SPOT_DEFAULTS, find_recipe
+from equipoise.solvers.representations import REPRESENTATIONS, Representation, choose, not_measured
+from equipoise.solvers.setup import Setup
+from equipoise.solvers.solver import Solver
 from equipoise.solvers.spot_cfr import SpotCFR
 from equipoise.stores.board_tables import Table, TableStrategy
 from equipoise.stores.spot_tables import tables_from
 from equipoise.threads import require_threads, set_threads
-from equipoise.trees.best_response import BestResponses, Evaluator
-from equipoise.trees.board_evaluator import BoardEvaluator
-from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
+from equipoise.trees.best_response import BestResponses
+from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.compile import Engine, compile_game
 from equipoise.trees.fingerprint import described, require_same_game
-from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
-from equipoise.trees.spot_form import SpotForm, spot_form
+from equipoise.trees.spot_evaluator import SpotValues
+from equipoise.trees.spot_form import spot_form
 from equipoise.views.plot import By, convergence, save_picture
 from equipoise.views.progress import show_progress
 from equipoise.work import Stopped
@@ -115,6 +113,7 @@ class Solution:
     rules: Game
     not_evaluated: str  # why, where nothing is measured
     solver: Solver
+    representation: Representation
     directory: Path | None
 
     @property
@@ -179,7 +178,7 @@ class Solution:
     def policy(self) -> AnyPolicy:
         """Return the average strategy as a policy."""
         origin = {name: number for name, number in self.summary().items() if name != "game"}
-        return _policy_of(self.solver, origin, Phases())
+        return _policy_of(self.solver, self.representation, origin, Phases())
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
@@ -295,6 +294,7 @@ def solve(
     require_number("checkpoint_seconds", checkpoint_seconds, low=0)
     algorithm = str(config["algorithm"])
     recipe, stop = find_recipe(algorithm), Stop(**config["stop"])
+    representation = REPRESENTATIONS[config["representation"]]
     config |= {
         "device": recipe.place(device),
         "tensorboard": tensorboard,
@@ -303,29 +303,27 @@ def solve(
     }
     with _shown(progress, f"{game.name} by {algorithm}", on_progress) as told, _watched(told) as phases:
         with phases.doing(PREPARING):
-            solver = _make_solver(game, config, phases, on_complaint)
+            solver = _make_solver(game, config, representation, phases, on_complaint)
             config |= {"versions": provenance.versions(), "machine": provenance.machine()}
             if out is not None and (commit := provenance.commit()) is not None:
                 config["commit"] = commit
-            config["fingerprint"] = fingerprint_of(solver.form)
-            _require_measurable(solver.form, stop)
-            growth, first = _evaluations(solver, recipe.evaluation_growth)
-            if recipe.unlists(game, engine):
-                growth, first = 2.0, recipe.unlisted_evaluation
+            config["fingerprint"] = representation.fingerprint(solver.form)
+            _require_measurable(representation, game, stop)
+            growth, first = representation.schedule(game, recipe)
             config["evaluation_growth"] = evaluation_growth or growth
             config["first_evaluation"] = first_evaluation or first
             if init_from is not None:
-                _start_from(solver, game, algorithm, init_from, phases)
+                _start_from(solver, representation, game, algorithm, init_from, phases)
             if tensorboard and out is None:
                 raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
         if out is None:
-            return _run(solver, config, stop, None, phases, on_complaint, on_record)
-        config["layout"] = {"order": _order(solver), "hash": solver.layout}
+            return _run(solver, representation, config, stop, None, phases, on_complaint, on_record)
+        config["layout"] = {"hash": solver.layout}
         _require_disk(solver, out, phases)
         with RunDirectory.create(out, config) as directory:
             if solver.iteration > 0:  # from here on the run it started from is not needed
                 directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-            return _run(solver, config, stop, directory, phases, on_complaint, on_record)
+            return _run(solver, representation, config, stop, directory, phases, on_complaint, on_record)
 
 
 def configured(
@@ -350,8 +348,8 @@ def configured(
     """Return what makes a run the run that it is, every setting in full, or say what is wrong; nothing is compiled."""
     algorithm = default_algorithm(game) if algorithm is None else algorithm
     recipe = find_recipe(algorithm)
-    recipe.require_able(game, engine)
-    usual = SPOT_DEFAULTS.get(algorithm, {}) if isinstance(game, Spot) and preset is None else {}
+    representation = choose(game, engine, recipe)
+    usual = SPOT_DEFAULTS.get(algorithm, {}) if representation.settings == "spots" and preset is None else {}
     given = {**usual, **(parameters or {})}
     limits = {
         "iterations": iterations,
@@ -366,10 +364,11 @@ def configured(
         "unit": game.chip_unit(),
         "algorithm": algorithm,
         "revision": recipe.revision,
-        "parameters": recipe.resolve(given, preset, game=recipe.works_on(game, engine)),
+        "parameters": recipe.resolve(given, preset, game=representation.settings),
         "preset": preset,
         "init_from": None if init_from is None else str(init_from),
         "engine": engine,
+        "representation": representation.name,
         "seed": seed,
         "threads": threads,
         "stop": limits,
@@ -410,10 +409,9 @@ def rehearse(
     config["device"] = recipe.place(device)
     with _watched(on_progress) as phases:
         with phases.doing(PREPARING):
-            solver = _make_solver(game, config, phases, on_complaint)
-        growth, first = _evaluations(solver, recipe.evaluation_growth)
-        if recipe.unlists(game, config["engine"]):
-            growth, first = 2.0, recipe.unlisted_evaluation
+            representation = REPRESENTATIONS[config["representation"]]
+            solver = _make_solver(game, config, representation, phases, on_complaint)
+        growth, first = representation.schedule(game, recipe)
         config["evaluation_growth"] = config["evaluation_growth"] or growth
         config["first_evaluation"] = config["first_evaluation"] or first
         with phases.doing(SOLVING, "the first iteration", left=False):
@@ -450,7 +448,7 @@ def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> s
     found = dict(RunDirectory.open(run).config)
     if found["algorithm"] == wanted["algorithm"]:
         recipe = find_recipe(wanted["algorithm"])
-        found["parameters"] = recipe.in_full(found["parameters"], game, wanted["engine"])
+        found["parameters"] = recipe.in_full(found["parameters"], REPRESENTATIONS[wanted["representation"]])
     known = str(found.get("fingerprint") or "")
     listed = known.startswith(("tree:", "public:"))
     now = compile_game(game, wanted["engine"]).fingerprint if listed else described(game)
@@ -515,61 +513,51 @@ def _until(game: Game, until: float | None, until_mbb: float | None, until_pot: 
     return until_mbb / per_chip / 2
 
 
-def _evaluations(solver: Solver, growth: float) -> tuple[float, int]:
-    """Return by what factor iterations grow between evaluations, and which is the first."""
-    if isinstance(solver.form, SequenceForm):
-        return growth, 1
-    if isinstance(solver.form, LargeForm):
-        return 2.0, 10_000
-    if isinstance(solver.form, SpotForm):
-        return (1.1, 20) if len(solver.form.rounds) == 1 else (1.15, 20)
-    return (2.0, 100_000) if isinstance(solver, SampledCFR) else (1.25, 10)
+def _require_measurable(representation: Representation, game: Game, stop: Stop) -> None:
+    if stop.until is not None and representation.evaluator is None:
+        raise NotMeasurable(f"{not_measured(game)}; give iterations or seconds instead of until")
 
 
-def _require_measurable(form: Form, stop: Stop) -> None:
-    if stop.until is not None and isinstance(form, UnmeasuredForm):
-        raise NotMeasurable(f"{form.why}; give iterations or seconds instead of until")
-
-
-def _start_from(solver: Solver, game: Game, algorithm: str, source: str | Path, phases: Phases) -> None:
+def _start_from(
+    solver: Solver, representation: Representation, game: Game, algorithm: str, source: str | Path, phases: Phases
+) -> None:
     """Let a solver take over what another run has found."""
-    if isinstance(solver.form, BoardForm | UnmeasuredForm | SpotForm):
+    if not representation.listed:
         raise NotSupported(f"--init-from needs a game whose infosets can be listed, and {game.name} has too many")
-    if not hasattr(solver, "start_from"):
+    if not solver.takes_over:
         raise NotSupported(
             f"{algorithm} cannot be initialised from another run; dncfr, rs-mccfr+-rsn and rs-mccfr+-asn can"
         )
     directory = RunDirectory.open(source)
-    if directory.config["game"] != game.address and directory.config.get("fingerprint") != fingerprint_of(solver.form):
+    known = directory.config.get("fingerprint")
+    if directory.config["game"] != game.address and known != representation.fingerprint(solver.form):
         raise NotSupported(f"{source} is a run of {directory.config['game']}, not of {game.address}")
-    found, iteration = _restored(directory, game, phases)
-    if not hasattr(found, "sums") or not isinstance(found.form, SequenceForm):
+    its_own = _recorded_representation(directory, game)
+    found, iteration = _restored(directory, game, its_own, phases)
+    if not found.hands_over or not its_own.listed:
         raise NotSupported(
             f"{source} is a run of {directory.config['algorithm']}, from which nothing can be initialised"
         )
-    if found.form.engine != solver.form.engine:  # type: ignore[union-attr]
-        raise NotSupported(f"{source} was solved with --engine {found.form.engine}; give the same engine here")
+    if its_own is not representation:
+        raise NotSupported(f"{source} was solved with --engine {its_own.name}; give the same engine here")
     found.conclude(phases.report)
     regret_sum, average = found.sums()
     solver.start_from(regret_sum, average, iteration)
 
 
-def _restored(directory: RunDirectory, game: Game, phases: Phases, device: str = "auto") -> tuple[Solver, int]:
+def _restored(
+    directory: RunDirectory, game: Game, representation: Representation, phases: Phases, device: str = "auto"
+) -> tuple[Solver, int]:
     """Return a run's solver as it was at the last good checkpoint, its networks on a device."""
     checkpoint = _last_checkpoint(directory)
     config = {**settings_of(directory), "device": device}
-    solver = _make_solver(game, config, phases)
+    solver = _make_solver(game, config, representation, phases)
     _restore(solver, directory, checkpoint)
     return solver, checkpoint.iteration
 
 
 def _restore(solver: Solver, directory: RunDirectory, checkpoint: Checkpoint) -> None:
     """Let a solver go on from a checkpoint, if the numbers in it mean to this solver what they meant to that run's."""
-    if "layout" not in directory.config and isinstance(solver, SampledCFR) and isinstance(solver.form.game, Bluff):
-        raise NotSupported(
-            f"{directory.path} does not say in which order its tables are (this version records it, and the order of a "
-            "sampled Bluff once depended on the memory that was free): solve it again"
-        )
     _require_layout(directory, solver.layout)
     kinds = {name: (array.dtype, array.ndim) for name, array in solver.state().items()}
     shapes = {name: array.shape for name, array in checkpoint.state.items()}
@@ -596,9 +584,26 @@ def _require_layout(directory: RunDirectory, layout: str) -> None:
         )
 
 
-def _order(solver: Solver) -> str:
-    """Return in which order a solver's tables are, as ``Setup.order`` has it."""
-    return "nodes" if isinstance(solver.form, LargeForm) else "treeplex"
+def _recorded_representation(directory: RunDirectory, game: Game) -> Representation:
+    """Return how a run sees its game, if that is how it would be seen now; else say what is different."""
+    config = settings_of(directory)
+    recipe = find_recipe(config["algorithm"])
+    chosen, recorded = choose(game, config["engine"], recipe), config.get("representation")
+    if recorded is None:  # an earlier version, which kept the order of tables only, or not even that
+        order = config.get("layout", {}).get("order")
+        if order is None and "layout" not in config and recipe.works_by == "samples" and isinstance(game, Bluff):
+            raise NotSupported(
+                f"{directory.path} does not say in which order its tables are (later versions record it, and the order "
+                "of a sampled Bluff once depended on the memory that was free): solve it again"
+            )
+        recorded = chosen.name if order is None or (order == "nodes") == (chosen.name == "nodes") else order
+    if recorded != chosen.name:
+        made_with = config["versions"].get("equipoise")
+        raise NotSupported(
+            f"{directory.path} sees {game.name} as '{recorded}', and this version sees it as '{chosen.name}': go on "
+            f"with the version it was made with (equipoise {made_with}), or solve it again"
+        )
+    return chosen
 
 
 def _last_checkpoint(directory: RunDirectory, only: Collection[str] | None = None) -> Checkpoint:
@@ -655,14 +660,19 @@ def resume(
             config["threads"] = threads
         with _shown(progress, f"resuming {path}", on_progress) as told, _watched(told) as phases:
             with phases.doing(PREPARING):
-                solver = _make_solver(game, config, phases, on_complaint)
+                representation = _recorded_representation(directory, game)
+                solver = _make_solver(game, config, representation, phases, on_complaint)
                 _compare_versions(config, on_complaint)
                 _compare_revisions(config, on_complaint)
                 stop = Stop(**config["stop"])
-                _require_measurable(solver.form, stop)
+                _require_measurable(representation, game, stop)
                 _require_disk(solver, path, phases)
-                history, times = _resumed(solver, game, config, directory, phases, on_complaint, restart=restart)
-            return _run(solver, config, stop, directory, phases, on_complaint, on_record, history, times)
+                history, times = _resumed(
+                    solver, representation, game, config, directory, phases, on_complaint, restart=restart
+                )
+            return _run(
+                solver, representation, config, stop, directory, phases, on_complaint, on_record, history, times
+            )
 
 
 def _compare_versions(config: Mapping[str, Any], on_complaint: Callable[[str], None]) -> None:
@@ -684,6 +694,7 @@ def _compare_revisions(config: Mapping[str, Any], on_complaint: Callable[[str], 
 
 def _resumed(
     solver: Solver,
+    representation: Representation,
     game: Game,
     config: Mapping[str, Any],
     directory: RunDirectory,
@@ -706,7 +717,7 @@ def _resumed(
     else:
         _keep_first_try(directory, on_complaint)
         if config.get("init_from") is not None:
-            _start_from(solver, game, config["algorithm"], config["init_from"], phases)
+            _start_from(solver, representation, game, config["algorithm"], config["init_from"], phases)
     history, complaints = directory.cut_log(solver.iteration)
     for complaint in complaints:
         on_complaint(complaint)
@@ -740,6 +751,7 @@ def _keep_first_try(directory: RunDirectory, on_complaint: Callable[[str], None]
 def _make_solver(
     game: Game,
     config: Mapping[str, Any],
+    representation: Representation,
     phases: Phases,
     on_complaint: Callable[[str], None] = lambda sentence: None,
 ) -> Solver:
@@ -749,13 +761,12 @@ def _make_solver(
         seed=config["seed"],
         threads=set_threads(config["threads"]),
         device=config["device"],
-        order=config.get("layout", {}).get("order", "auto"),
         report=phases.report,
         on_complaint=on_complaint,
     )
     recipe = find_recipe(config["algorithm"])
-    solver = recipe.make(setup, recipe.recorded(config["parameters"]))
-    _require_rules(config, game, fingerprint_of(solver.form))
+    solver = recipe.make(setup, recipe.recorded(config["parameters"]), representation)
+    _require_rules(config, game, representation.fingerprint(solver.form))
     return solver
 
 
@@ -766,6 +777,7 @@ def _require_rules(config: Mapping[str, Any], game: Game, fingerprint: str) -> N
 
 def _run(
     solver: Solver,
+    representation: Representation,
     config: Mapping[str, Any],
     stop: Stop,
     directory: RunDirectory | None,
@@ -777,34 +789,15 @@ def _run(
 ) -> Solution:
     """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before."""
     form = solver.form
-    evaluator: Evaluator | LargeEvaluator | BoardEvaluator | SpotEvaluator | None
-    if isinstance(form, LargeForm):
-        evaluator = LargeEvaluator(form)
-    elif isinstance(form, BoardForm):
-        evaluator = BoardEvaluator(
-            form,
-            threads=set_threads(config["threads"]),
-            on_boards=lambda done, boards: phases.report("exact evaluation", done / boards),
-        )
-    elif isinstance(form, SpotForm):
-        evaluator = SpotEvaluator(
-            form,
-            threads=set_threads(config["threads"]),
-            on_boards=lambda done, boards: phases.report("exact evaluation", done / boards),
-        )
-    elif isinstance(form, UnmeasuredForm):
-        evaluator = None
-    else:
-        evaluator = Evaluator(form, threads=threads_that_pay(form, set_threads(config["threads"])))
+    make_evaluator, threads = representation.evaluator, set_threads(config["threads"])
+    evaluator = None if make_evaluator is None else make_evaluator(form, threads, phases.report)
 
     records = [] if history is None else history
     before = {name: records[-1][name] for name in PARTS if records and name in records[-1]}
 
     def diagnose() -> Record:
-        touched = getattr(solver, "nodes_touched", None)
-        numbers: Record = {} if touched is None else {"nodes_touched": touched}
-        if hasattr(solver, "diagnostics"):
-            numbers |= solver.diagnostics()
+        touched = solver.nodes_touched
+        numbers: Record = {**({} if touched is None else {"nodes_touched": touched}), **solver.diagnostics()}
         return numbers | {name: round(numbers[name] + before.get(name, 0.0), 6) for name in PARTS if name in numbers}
 
     def evaluate() -> Record:
@@ -834,8 +827,9 @@ def _run(
             threads=solver.threads,
             parameters=config["parameters"],
             rules=form.game,
-            not_evaluated=form.why if isinstance(form, UnmeasuredForm) else "",
+            not_evaluated="" if evaluator is not None else not_measured(form.game),
             solver=solver,
+            representation=representation,
             directory=None if directory is None else directory.path,
         )
 
@@ -863,7 +857,7 @@ def _run(
             evaluation_growth=config["evaluation_growth"],
             first_evaluation=config["first_evaluation"],
             on_record=tell if listeners else None,
-            diagnose=diagnose if hasattr(solver, "diagnostics") else None,
+            diagnose=diagnose if networks else None,
             keep_strategy=keep_strategy,
         )
     except Interrupted as error:
@@ -877,7 +871,7 @@ def _run(
     if directory is None:
         return solution()
     found = solution()
-    if networks or isinstance(form, SequenceForm):  # else it is the sums in the checkpoint: too many to name
+    if networks or representation.listed:  # else it is the sums in the checkpoint: too many to name
         with phases.doing(WRITING, "writing the policy", left=False):
             found.policy.save(directory.policy_path)
     found.spent.update(phases.seconds())
@@ -887,12 +881,8 @@ def _run(
 
 def _of_spot(solver: Solver, last: Record) -> Record:
     """Return the numbers that only spots have."""
-    if not isinstance(solver, SpotCFR):
-        return {}
-    return {
-        **{name: last[name] for name in ("ev_first", "exploitability_pot") if name in last},
-        "memory": solver.memory,
-    }
+    told: Record = {name: last[name] for name in ("ev_first", "exploitability_pot") if name in last}
+    return told if solver.memory is None else {**told, "memory": solver.memory}
 
 
 def bound(game: Game) -> dict[str, list[str]]:
@@ -910,20 +900,13 @@ def named(game: Game, found: BestResponses | SpotValues) -> Record:
     return numbers if per_chip is None else {**numbers, "nash_conv_mbb": found.nash_conv * per_chip}
 
 
-def _policy_of(solver: Solver, origin: Mapping[str, Any], phases: Phases) -> AnyPolicy:
+def _policy_of(solver: Solver, representation: Representation, origin: Mapping[str, Any], phases: Phases) -> AnyPolicy:
     """Return what a solver has found as a policy; what has to be fitted for that is not fitted in silence."""
     if not solver.concluded:
         _warn("the networks of the average policy were not fitted yet: they are fitted now, which may take minutes")
         with phases.doing(FITTING, announced=False):
             solver.conclude(phases.report)
-    form, strategy = solver.form, solver.average_strategy()
-    if isinstance(form, BoardForm | UnmeasuredForm):
-        return HoldemPolicy(rules=form.game, strategy=strategy, origin=origin)
-    if isinstance(form, SpotForm):
-        return SpotPolicy(form=form, strategy=strategy, origin=origin)
-    if isinstance(form, LargeForm):
-        raise TooLarge(f"{form.game.name} has too many infosets to list its policy; its run can be resumed, not shown")
-    return policy_from_strategies(form, strategy, origin, solver.reached())
+    return representation.policy(solver.form, solver.average_strategy(), origin, solver.reached())
 
 
 def written_out(config: Mapping[str, Any]) -> str:
@@ -997,16 +980,17 @@ def _policy_of_run(
     config = settings_of(directory)
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
     game = stored_game(config["game"], game, trust_game=trust_game)
-    if isinstance(game, Spot):
+    representation = _recorded_representation(directory, game)
+    if representation.name == "spots":
+        assert isinstance(game, Spot)
         checkpoint, form = _last_checkpoint(directory, only=SpotCFR.average_names(game.rounds)), spot_form(game)
         _require_layout(directory, form.layout)
         origin["iterations"] = checkpoint.iteration
         return SpotPolicy(form=form, strategy=tables_from(form, STRATEGY, checkpoint.state), origin=origin)
-    full_width = not recipe.unlists(game, config["engine"]) and "buckets" not in config["parameters"]
-    if full_width and config["engine"] in ("auto", "boards") and has_board_form(game):
+    if representation.name == "boards":
         return _open_board_policy(directory, game, origin)
-    solver, origin["iterations"] = _restored(directory, game, phases, device)
-    return _policy_of(solver, origin, phases)
+    solver, origin["iterations"] = _restored(directory, game, representation, phases, device)
+    return _policy_of(solver, representation, origin, phases)
 
 
 def _warn(sentence: str) -> None:

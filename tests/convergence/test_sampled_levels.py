@@ -10,6 +10,7 @@ from equipoise.regret.rules import CFR, CFRPlus
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.trees.best_response import Evaluator
+from equipoise.trees.tables import TableMap
 from tests.naive.remembered import Remembered
 from tests.naive.sampling import NaiveRobustMCCFR
 from tests.naive.values import nash_conv
@@ -41,7 +42,7 @@ def of_uniform_play(text):
 )
 def test_leduc_after_300_000_traversals_of_each_player(scheme, highest, tree, seed, level):
     game = prepared("leduc_poker", tree)
-    solver = SampledCFR(game.form, game.sampled, scheme, CFR(), seed=seed)
+    solver = SampledCFR(TableMap(game.form), game.sampled, scheme, CFR(), seed=seed)
     solver.run(300_000)
     assert of_uniform_play("leduc_poker") > 6 * highest
     assert level(exploitability(solver)) < highest
@@ -58,7 +59,7 @@ def test_leduc_after_300_000_traversals_of_each_player(scheme, highest, tree, se
 def test_no_limit_leduc_by_mini_batches(tree, k, at_200, at_1000, averaging, seed, level):
     game = prepared("nl_leduc(stack=5)", tree)
     options = {"batch": 500, "updates": "simultaneous", "averaging": averaging, "seed": seed}
-    solver = SampledCFR(game.form, game.sampled, Robust(k=k), CFRPlus(), **options)
+    solver = SampledCFR(TableMap(game.form), game.sampled, Robust(k=k), CFRPlus(), **options)
     for iterations, known in ((200, at_200), (800, at_1000)):
         solver.run(iterations)
         found = level(exploitability(solver) / known, f"share of {known}")
@@ -74,7 +75,7 @@ def test_the_naive_twin_and_the_kernel_learn_kuhn_poker_and_a_biased_one_does_no
         for _ in range(10_000):
             twin.iterate()
     game = prepared("kuhn_poker", "public")
-    solver = SampledCFR(game.form, game.sampled, Robust(k=1), CFR(), seed=seed)
+    solver = SampledCFR(TableMap(game.form), game.sampled, Robust(k=1), CFR(), seed=seed)
     solver.run(10_000)
     # 16 seeds (least, median, largest): the kernel 0.010, 0.027, 0.039; its twin 0.009, 0.020, 0.046; the biased one
     # 0.22, 0.30, 0.41; uniform play 0.46.

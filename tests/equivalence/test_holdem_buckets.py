@@ -9,7 +9,7 @@ from equipoise.abstraction.buckets import make_buckets
 from equipoise.errors import EquipoiseError
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import LinearCFR
-from equipoise.sampling.bucketed import BucketStrategy
+from equipoise.sampling.bucketed import BucketStrategy, TablesOverBoards
 from equipoise.sampling.gather import Gatherer
 from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust
@@ -36,6 +36,10 @@ class InBuckets:
         self.sampled = from_betting_tree(self.tree, self.buckets)
         self._first = self.sampled.tree.nodes.reshape(-1, WIDTH)[:, FIRST]
         self._cards = {game.deck.text((card,)): card for card in range(game.deck.size)}
+
+    @property
+    def tables(self):
+        return TablesOverBoards(board_form(self.game), self.sampled, self.buckets)
 
     @property
     def size(self):
@@ -125,7 +129,7 @@ def test_nodes_of_probes_are_touched():
 def test_external_sampling_without_abstraction_converges_in_the_full_game(seed, level):
     game = flop_holdem_of(4, 2, 1)
     here = InBuckets(game, "none")
-    solver = SampledCFR(board_form(game), here.sampled, External(), LinearCFR(), seed=seed, buckets=here.buckets)
+    solver = SampledCFR(here.tables, here.sampled, External(), LinearCFR(), seed=seed)
     evaluator = BoardEvaluator(board_form(game))
     solver.run(300)
     early = evaluator.best_responses(solver.average_strategy()).nash_conv
@@ -173,7 +177,7 @@ def test_coarser_buckets_are_evaluated_in_the_full_game(text):
 def test_single_precision_is_close_to_double():
     here = InBuckets(flop_holdem_of(4, 2, 1), "ehs2:2")
     solvers = [
-        SampledCFR(board_form(here.game), here.sampled, External(), LinearCFR(), seed=1, precision=precision)
+        SampledCFR(here.tables, here.sampled, External(), LinearCFR(), seed=1, precision=precision)
         for precision in ("float64", "float32")
     ]
     for solver in solvers:
@@ -187,9 +191,7 @@ def test_batches_do_not_depend_on_threads():
     here = InBuckets(flop_holdem_of(4, 2, 1), "ehs2:2")
     found = []
     for threads in (1, 2):
-        solver = SampledCFR(
-            board_form(here.game), here.sampled, Outcome(), LinearCFR(), batch=500, seed=5, threads=threads
-        )
+        solver = SampledCFR(here.tables, here.sampled, Outcome(), LinearCFR(), batch=500, seed=5, threads=threads)
         solver.run(20)
         found.append(solver.regret_sum)
     np.testing.assert_array_equal(*found)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equipoise.games import load_game
-from equipoise.sampling.large import LargeEvaluator, LargeForm
-from equipoise.sampling.tree import from_public_tree
+from equipoise.sampling.large import LargeEvaluator
+from equipoise.sampling.tree import LargeForm, compile_nodes, from_public_tree
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
 from equipoise.trees.best_response import Evaluator
@@ -32,7 +32,7 @@ def test_depth_first_best_responses_equal_the_sequence_form(text):
         weights[plex.sequence_table()[0]] = own
         strategies.append(normalised(plex, weights))
     expected = Evaluator(form).best_responses(tuple(strategies))
-    found = LargeEvaluator(LargeForm(public.game, sampled)).best_responses(sums)
+    found = LargeEvaluator(LargeForm(public.game, public, sampled)).best_responses(sums)
     assert found.value == pytest.approx(expected.value, abs=1e-9)
     assert found.best_response_values == pytest.approx(expected.best_response_values, abs=1e-9)
     assert found.nash_conv > 0.1
@@ -40,11 +40,10 @@ def test_depth_first_best_responses_equal_the_sequence_form(text):
 
 def test_tables_without_a_form_are_laid_out_node_after_node_and_solve_the_same_game(seed, level):
     game = load_game("bluff(dice=1x1)")
-    public = build_public_tree(game)
-    sampled = from_public_tree(public, None)
+    tables, sampled = compile_nodes(game, buffered=False)
     recipe = find_recipe("es-mccfr")
     solver = recipe.make(Setup(game=game, seed=seed), recipe.resolve({}))
-    large = type(solver)(LargeForm(game, sampled), sampled, solver_scheme(), solver.rule, seed=seed)
+    large = type(solver)(tables, sampled, solver_scheme(), solver.rule, seed=seed)
     levels = []
     for _ in range(2):
         large.run(4000)

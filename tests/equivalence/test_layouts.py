@@ -6,41 +6,85 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise.errors import EquipoiseError, NotSupported
+from equipoise.errors import NotSupported
 from equipoise.games import load_game
 from equipoise.memory import GIB
-from equipoise.runs.directory import RunDirectory
-from equipoise.sampling.tree import compile_for_sampling
+from equipoise.sampling.tree import compile_listed, compile_nodes
 from equipoise.solvers.recipes import find_recipe
+from equipoise.solvers.representations import choose
 from equipoise.solvers.setup import Setup
 
 BLUFF = "bluff(dice=1x1)"
 
 
-def set_free_memory(monkeypatch, free):
-    """Let the machine have so much free memory, as the decision of Bluff's table order sees it."""
-    monkeypatch.setattr("equipoise.sampling.tree.available_bytes", lambda: free)
+def config_of(run):
+    return json.loads((run / "config.json").read_text())
 
 
-@pytest.mark.parametrize(("first", "then"), [(1, 64 * GIB), (64 * GIB, 1)])
-def test_a_sampled_bluff_goes_on_in_the_order_it_had(tmp_path, monkeypatch, first, then):
-    """Free memory decides the order of a new run, and must not decide that of an old one."""
-    set_free_memory(monkeypatch, first)
-    equipoise.solve(BLUFF, "es-mccfr", iterations=200, out=tmp_path / "run")
-    order = json.loads((tmp_path / "run" / "config.json").read_text())["layout"]["order"]
-    assert order == ("nodes" if first == 1 else "treeplex")
-    equipoise.solve(BLUFF, "es-mccfr", iterations=400, out=tmp_path / "whole")
-    set_free_memory(monkeypatch, then)
-    equipoise.resume(tmp_path / "run", iterations=400)
-    ours, whole = (RunDirectory.open(tmp_path / name).load_checkpoint()[0].state for name in ("run", "whole"))
-    for name in ("regret_sum", "strategy_sum"):
-        np.testing.assert_array_equal(ours[name], whole[name])
+@pytest.mark.parametrize("free", [1, 64 * GIB])
+def test_free_memory_does_not_choose_how_a_game_is_seen(monkeypatch, free):
+    """A table's order once depended on it, and a resume on another day read the wrong entries."""
+    monkeypatch.setattr("equipoise.memory.available_bytes", lambda: free)
+    for game, name in ((BLUFF, "vector"), ("bluff(dice=2x2)", "nodes")):
+        assert choose(load_game(game), "auto", find_recipe("es-mccfr")).name == name
 
 
 def test_the_two_orders_of_bluff_are_told_apart():
     game = load_game(BLUFF)
-    layouts = {compile_for_sampling(game, "auto", buffered=False, order=o)[1].layout for o in ("treeplex", "nodes")}
-    assert len(layouts) == 2
+    listed, by_nodes = compile_listed(game, "vector", buffered=False)[1], compile_nodes(game, buffered=False)[1]
+    assert listed.layout != by_nodes.layout
+
+
+@pytest.mark.parametrize(
+    ("game", "algorithm", "engine", "name"),
+    [
+        ("leduc_poker", "cfr+", "auto", "vector"),
+        ("leduc_poker", "es-mccfr", "sequence", "sequence"),
+        ("goofspiel(cards=3)", "xfp", "auto", "sequence"),
+        ("flop_holdem", "dcfr", "auto", "boards"),
+        ("flop_holdem", "es-mccfr", "auto", "buckets over boards"),
+        ("limit_holdem", "es-mccfr", "auto", "buckets"),
+        ("flop_holdem", "deep-cfr", "auto", "codes over boards"),
+        ("limit_holdem", "deep-cfr", "auto", "codes"),
+        ("bluff(dice=2x2)", "probing", "auto", "nodes"),
+        ("spot(board=AcKcQc,pot=10,stack=20)", "cfr", "auto", "spots"),
+    ],
+)
+def test_one_table_says_how_a_game_is_seen(game, algorithm, engine, name):
+    assert choose(load_game(game), engine, find_recipe(algorithm)).name == name
+
+
+def test_a_run_records_how_it_sees_its_game_and_another_way_is_refused(tmp_path):
+    run = tmp_path / "run"
+    equipoise.solve("kuhn_poker", iterations=20, out=run)
+    assert config_of(run)["representation"] == "vector"
+    edit(run, representation="sequence")
+    for go_on in (equipoise.resume, lambda run, iterations: unfinished(run)):
+        with pytest.raises(NotSupported, match="sees kuhn_poker as 'sequence', and this version sees it as 'vector'"):
+            go_on(run, iterations=40)
+
+
+def unfinished(run):
+    """Open the policy in a run's checkpoint."""
+    (run / "policy.npz").unlink()
+    return equipoise.load_policy(run)
+
+
+def test_runs_that_record_the_order_of_their_tables_only_are_read_or_refused(tmp_path):
+    for order, algorithm in (("treeplex", "es-mccfr"), ("treeplex", "cfr+")):
+        run = tmp_path / algorithm
+        equipoise.solve(BLUFF, algorithm, iterations=20, out=run)
+        as_made_earlier(run, layout={"order": order, **config_of(run)["layout"]})
+        assert equipoise.resume(run, iterations=40).iterations == 40
+    as_made_earlier(tmp_path / "es-mccfr", layout={**config_of(tmp_path / "es-mccfr")["layout"], "order": "nodes"})
+    with pytest.raises(NotSupported, match="as 'nodes', and this version sees it as 'vector'"):
+        equipoise.resume(tmp_path / "es-mccfr", iterations=60)
+
+
+@pytest.mark.parametrize("algorithm", ["es-mccfr", "dncfr"])
+def test_an_engine_that_an_algorithm_has_not_is_refused(algorithm):
+    with pytest.raises(NotSupported, match="cannot solve leduc_poker board by board"):
+        equipoise.solve("leduc_poker", algorithm, iterations=1, engine="boards")
 
 
 def edit(run, **changes):
@@ -62,20 +106,11 @@ def test_another_order_is_refused(tmp_path, monkeypatch):
         assert equipoise.resume(run, iterations=40).iterations == 40
 
 
-def test_an_order_that_was_changed_by_hand_is_refused(tmp_path):
-    equipoise.solve(BLUFF, "es-mccfr", iterations=20, out=tmp_path / "run")
-    recorded = json.loads((tmp_path / "run" / "config.json").read_text())["layout"]
-    other = {"order": "nodes" if recorded["order"] == "treeplex" else "treeplex", "hash": recorded["hash"]}
-    edit(tmp_path / "run", layout=other)
-    with pytest.raises(EquipoiseError, match="belongs to another run"):
-        equipoise.resume(tmp_path / "run", iterations=40)
-
-
 def test_a_run_of_an_earlier_version_is_read_where_its_order_is_certain(tmp_path):
     for game, algorithm in ((BLUFF, "es-mccfr"), ("leduc_poker", "es-mccfr"), (BLUFF, "cfr+")):
         run = tmp_path / f"{game} {algorithm}"
         equipoise.solve(game, algorithm, iterations=20, out=run)
-        without_layout(run)
+        as_made_earlier(run, layout=...)
         if (game, algorithm) == (BLUFF, "es-mccfr"):
             with pytest.raises(NotSupported, match="does not say in which order its tables are"):
                 equipoise.resume(run, iterations=40)
@@ -83,14 +118,16 @@ def test_a_run_of_an_earlier_version_is_read_where_its_order_is_certain(tmp_path
             assert equipoise.resume(run, iterations=40).iterations == 40
 
 
-def without_layout(run):
-    """Make a run what an earlier version would have made."""
-    edit(run, layout=...)
+def as_made_earlier(run, layout):
+    """Make a run what an earlier version would have made: with another layout, or without one."""
+    edit(run, representation=..., layout=layout)
     for file in (run / "checkpoints").iterdir():
         with np.load(file) as arrays:
             content = {name: arrays[name] for name in arrays.files}
         header = json.loads(content["header"].tobytes())
         del header["run"]["layout"]
+        if layout is not ...:
+            header["run"]["layout"] = layout
         content["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
         np.savez(file, **content)
 

@@ -9,6 +9,7 @@ from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR
 from equipoise.sampling import gather
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust
 from equipoise.solvers.sampled import SampledCFR
+from equipoise.trees.tables import TableMap
 from tests.samples import Streams, expected, prepared
 
 RULES = {"cfr": CFR(), "cfr_plus": CFRPlus(), "linear": LinearCFR(), "discounted": DiscountedCFR()}
@@ -19,7 +20,7 @@ KUHN = [pytest.param("kuhn_poker", tree, 20, marks=nojit) for tree in ("public",
 
 
 def run(game, scheme, iterations, rule="cfr", **options):
-    solver = SampledCFR(game.form, game.sampled, scheme, RULES[rule], **options)
+    solver = SampledCFR(TableMap(game.form), game.sampled, scheme, RULES[rule], **options)
     with np.errstate(over="ignore"):  # streams count modulo 2^64, which only compiled code takes as given
         solver.run(iterations)
     return solver
@@ -245,7 +246,7 @@ def test_solvers_that_share_a_game_do_not_share_a_scheme():
     """Two solvers on one tree, the second made before the first runs."""
     game = prepared("leduc_poker", "public")
     alone = run(game, Inclusion(always="fold|raise|bet"), 100)
-    solver = SampledCFR(game.form, game.sampled, Inclusion(always="fold|raise|bet"), CFR())
-    SampledCFR(game.form, game.sampled, Inclusion(always="call|check"), CFR())
+    solver = SampledCFR(TableMap(game.form), game.sampled, Inclusion(always="fold|raise|bet"), CFR())
+    SampledCFR(TableMap(game.form), game.sampled, Inclusion(always="call|check"), CFR())
     solver.run(100)
     assert_same(alone, solver)

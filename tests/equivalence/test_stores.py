@@ -15,6 +15,7 @@ from equipoise.networks.modules import FeedForward
 from equipoise.regret.matching import UNIFORM
 from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import chance_reach
+from equipoise.solvers.representations import REPRESENTATIONS
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.spaces import ListedSpace
@@ -40,7 +41,7 @@ every_game = pytest.mark.parametrize("text", ["kuhn_poker", "leduc_poker"])
 
 def stored(game, rule, scheme, batch, updates, averaging, regrets=None, strategies=None, *, seed=SEED):
     """Return a solver with stores, tables unless others are given."""
-    space = ListedSpace(Setup(game=game.game, engine="vector", seed=seed), "cards")
+    space = ListedSpace(Setup(game=game.game, seed=seed), REPRESENTATIONS["vector"], "cards")
     return StoredCFR(
         space,
         space.means(scheme, batch=batch, averaging=averaging, fallback=UNIFORM),
@@ -77,7 +78,7 @@ def test_with_tables_it_is_the_sampled_solver_with_own_reach_too(rule, updates):
 
 def assert_like_sampled(game, rule, updates, scheme, batch, averaging):
     plain = SampledCFR(
-        game.form,
+        TableMap(game.form),
         game.sampled,
         scheme,
         SAMPLED_RULES[rule],

@@ -18,6 +18,7 @@ from equipoise.regret.rules import CFR
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.solvers.sampled import SampledCFR
+from equipoise.trees.tables import TableMap
 from tests.naive.remembered import Remembered
 from tests.naive.sampling import Inclusion as Walked
 from tests.naive.sampling import exact_expectations
@@ -300,7 +301,7 @@ def bluff():
 def test_the_rounds_of_bluff_are_right_within_noise(scheme, seed, level):
     """Deals that are not equally likely, and rounds after rounds. Too many samples to count, so they are drawn."""
     game, opening, exact = bluff()
-    solver = SampledCFR(game.form, game.sampled, scheme, CFR(), batch=1000, updates="simultaneous", seed=seed)
+    solver = SampledCFR(TableMap(game.form), game.sampled, scheme, CFR(), batch=1000, updates="simultaneous", seed=seed)
     batches = []
     for _ in range(24):
         solver.run(1)

@@ -24,8 +24,9 @@ from equipoise.bench.measure import (
 )
 from equipoise.errors import EquipoiseError
 from equipoise.games import load_game
-from equipoise.solvers.recipes import Solver, find_recipe
+from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
+from equipoise.solvers.solver import Solver
 from equipoise.threads import set_threads
 
 THREADS, ONE_THREAD = 2, "one thread"
@@ -93,9 +94,10 @@ def _running(solver: Solver) -> Callable[[int], float]:
     """Return a ``run`` for a contender: nodes where a solver counts them, for later iterations visit fewer."""
 
     def run(repeats: int) -> float:
-        before = getattr(solver, "nodes_touched", None)
+        before = solver.nodes_touched
         solver.run(repeats)
-        return repeats if before is None else float(getattr(solver, "nodes_touched") - before)  # noqa: B009
+        after = solver.nodes_touched
+        return repeats if before is None or after is None else float(after - before)
 
     return run
 

@@ -54,7 +54,7 @@ from equipoise.policies import AnyPolicy
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import Policy
 from equipoise.policies.spot_policy import SpotPolicy
-from equipoise.sampling.tree import SampledGame, compile_for_sampling
+from equipoise.sampling.tree import SampledGame, compile_listed
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import Evaluator, Strategies
 from equipoise.trees.betting_tree import BettingTree, betting_tree
@@ -62,7 +62,7 @@ from equipoise.trees.board_evaluator import BoardEvaluator, OnBoards, silent
 from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.board_places import board_places
 from equipoise.trees.codes import Int8
-from equipoise.trees.compile import compile_game
+from equipoise.trees.compile import compile_game, listed_as, too_large_for_plans
 from equipoise.trees.fingerprint import described, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
@@ -444,10 +444,10 @@ def exact_match(
 
 
 def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
-    form, sampled = compile_for_sampling(game, "auto", buffered=False)
-    if form is None:
+    if too_large_for_plans(game):
         raise TooLarge(f"{game.name} has too many infosets for a match")
-    return form, sampled
+    tables, sampled = compile_listed(game, listed_as(game, "auto"), buffered=False)
+    return tables.form, sampled
 
 
 def seat_players(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, Players]:

@@ -32,7 +32,8 @@ def _are_texts(value: object) -> bool:
 
 
 def _is_layout(value: object) -> bool:
-    return _are_texts(value) and value.keys() == {"order", "hash"} and value["order"] in ("treeplex", "nodes")  # type: ignore
+    # Earlier versions kept the order of tables there, too, which a run's representation says now.
+    return _are_texts(value) and {"hash"} <= value.keys() <= {"order", "hash"}  # type: ignore
 
 
 _NEEDED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -54,6 +55,7 @@ _OPTIONAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {  # not in runs of
     "tensorboard": (lambda value: isinstance(value, bool), "true or false"),
     "revision": (lambda value: _is_whole(value, 1), "a whole number of 1 or more"),
     "layout": (_is_layout, "a layout"),
+    "representation": (lambda value: isinstance(value, str), "a text"),
     "fingerprint": (_is_text_or_nothing, "a text"),
 }
 

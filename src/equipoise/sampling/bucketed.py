@@ -7,6 +7,7 @@ without a table of its size. In games with later rounds nothing can: there the s
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,7 @@ from equipoise.memory import require
 from equipoise.regret.matching import UNIFORM, match_infoset
 from equipoise.sampling.tree import BATCH_BYTES, FIRST, TABLE_BYTES, WIDTH, SampledGame, from_betting_tree
 from equipoise.trees.betting_tree import BettingTree, betting_tree
-from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, entries_before, has_board_form
-from equipoise.trees.digest import digest
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm, entries_before
 from equipoise.trees.situations import Bool, Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int32, Int64
 from equipoise.work import Report
@@ -41,8 +41,8 @@ def compile_buckets(
     precision: str,
     report: Report,
     on_complaint: Callable[[str], None],
-) -> tuple[BoardForm | UnmeasuredForm, SampledGame, Buckets]:
-    """Return a hold'em game in the buckets that a text names; its form can be evaluated if it is a BoardForm."""
+) -> tuple[SampledGame, Buckets]:
+    """Return a hold'em game in the buckets that a text names, ready for sampling."""
     deck = deck_of(game)  # says what is wrong with other games
     assert isinstance(game, PokerGame)
     counts = kind_from_text(text).buckets(deck)
@@ -53,8 +53,7 @@ def compile_buckets(
     if entries > MOST_ENTRIES:
         raise TooLarge(f"{what} has more than {MOST_ENTRIES:,}; give fewer buckets")
     buckets = make_buckets(game, text, report=report, on_complaint=on_complaint)
-    form = board_form(game) if has_board_form(game) else UnmeasuredForm(game)
-    return form, from_betting_tree(betting_tree(game), buckets), buckets
+    return from_betting_tree(betting_tree(game), buckets), buckets
 
 
 @kernel
@@ -102,11 +101,6 @@ def _write_buckets(tables: BucketTables, cards: Int32, betting_round: Int64, out
         out[row] = bucket
 
 
-def bucket_layout(game: SampledGame, buckets: Buckets) -> str:
-    """Return a hash of which node, bucket and action each number of a table belongs to."""
-    return digest(game.layout, buckets.tables)
-
-
 class BucketSums:
     """The strategies that are proportional to sums by (node, bucket), in any hold'em game; asked for by infoset."""
 
@@ -124,7 +118,7 @@ class BucketSums:
     def parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return what the strategy can be opened from: sums by node and bucket, and which buckets they are."""
         header = {"kind": "buckets", "buckets": self._buckets.kind.text}
-        return {**header, "layout": bucket_layout(self._game, self._buckets)}, {"sums": self._sums}
+        return {**header, "layout": self._game.table_layout}, {"sums": self._sums}
 
     def probabilities_at(self, asked: Situations) -> Float:
         """Return the probabilities of actions at some infosets, by column."""
@@ -193,6 +187,33 @@ def open_buckets(
         raise ValueError(f"its sums are not those of {entries:,} actions")
     buckets = make_buckets(tree.game, text, report=report)
     game = from_betting_tree(tree, buckets)
-    if header["layout"] != bucket_layout(game, buckets):
+    if header["layout"] != game.table_layout:
         raise NotSupported("its buckets are not those that this version of equipoise makes: solve it again")
     return BucketSums(game, buckets, sums)
+
+
+@dataclass(frozen=True)
+class TablesInBuckets:
+    """Tables by (node, bucket) of a game that nothing evaluates: strategies that can be asked for."""
+
+    form: BoardForm | UnmeasuredForm
+    game: SampledGame
+    buckets: Buckets
+
+    def to_form(self, table: Float) -> BucketSums:
+        """Return the strategy that is proportional to sums."""
+        return BucketSums(self.game, self.buckets, table)
+
+    def has_weight(self, table: Float) -> None:
+        """Return nothing: the strategy itself says."""
+
+
+@dataclass(frozen=True)
+class TablesOverBoards(TablesInBuckets):
+    """Tables by (node, bucket) of a game over boards: strategies that can be evaluated, too."""
+
+    form: BoardForm
+
+    def to_form(self, table: Float) -> BucketStrategy:
+        """Return the strategy that is proportional to sums."""
+        return BucketStrategy(self.form, self.game, self.buckets, table)

@@ -6,15 +6,12 @@ way down, the player's values on the way up. Strategies are read from the table 
 read.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from equipoise.compiled import kernel
-from equipoise.games import TERMINAL, Game
-from equipoise.sampling.tree import AMOUNT, CHILDREN, FIRST, FIRST_CHILD, KIND, MATRIX, WIDTH, SampledGame, SampledTree
+from equipoise.games import TERMINAL
+from equipoise.sampling.tree import AMOUNT, CHILDREN, FIRST, FIRST_CHILD, KIND, MATRIX, WIDTH, LargeForm, SampledTree
 from equipoise.trees.best_response import BestResponses
-from equipoise.trees.public_tree import PublicTree
 from equipoise.trees.treeplex import Float, Int64
 
 Pair = tuple[Float, Float]
@@ -104,20 +101,11 @@ def _subgame_value(
     return float(value[0].sum())
 
 
-@dataclass(frozen=True)
-class LargeForm:
-    """A public tree with tables but no treeplexes. Strategies are tables of sums, normalised where they are read."""
-
-    game: Game
-    sampled: SampledGame
-
-
 class LargeEvaluator:
     """Best responses by depth-first walks: no memory, some seconds for 34 million public nodes."""
 
     def __init__(self, form: LargeForm) -> None:
-        assert isinstance(form.sampled.source, PublicTree)
-        self._tree, self._public = form.sampled.tree, form.sampled.source
+        self._tree, self._public = form.sampled.tree, form.public
 
     def best_responses(self, sums: Pair) -> BestResponses:
         """Return the exact value and best-response values of the strategies that are proportional to ``sums``."""

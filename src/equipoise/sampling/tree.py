@@ -9,27 +9,29 @@ policy) or, for games too large to have one, node after node.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.abstraction.buckets import Buckets
-from equipoise.abstraction.tables import UInt8, UInt16, UInt64
+from equipoise.abstraction.tables import BucketTables, UInt8, UInt16, UInt64
 from equipoise.compiled import kernel
 from equipoise.errors import NotSupported
 from equipoise.games import CHANCE, TERMINAL, Game
 from equipoise.games.bluff import Bluff
 from equipoise.games.suits import Int16
-from equipoise.memory import available_bytes, require
+from equipoise.memory import require
 from equipoise.sampling.deals import NO_CARDS, NO_SHOWDOWN, SHOWDOWN
 from equipoise.sampling.schemes import LabelledActions, Scheme, SchemePlan
 from equipoise.trees.betting_tree import BettingTree
-from equipoise.trees.compile import BYTES_PER_SEQUENCE, Engine, build_game_tree, build_public_tree, has_public_tree
+from equipoise.trees.compile import BYTES_PER_SEQUENCE, build_game_tree, build_public_tree
 from equipoise.trees.digest import digest
 from equipoise.trees.game_tree import GameTree, Int8
 from equipoise.trees.public_tree import PublicTree, private_widths, stage_map, vector_form
 from equipoise.trees.sequence_form import SequenceForm, sequence_form
+from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32, Int64
 
 KIND, CHILDREN, STAGE, LABEL, FIRST_CHILD, FIRST, MATRIX, DEALS = range(8)
@@ -83,6 +85,17 @@ class SampledGame(NamedTuple):
         return 3 * len(self.entries)
 
     @property
+    def bucket_tables(self) -> tuple[Any, ...]:
+        """Return the map from cards to buckets, of hold'em; elsewhere nothing."""
+        made = tuple(getattr(self.tree, name) for name in BucketTables._fields)
+        return made if self.tree.bits.size else ()
+
+    @property
+    def table_layout(self) -> str:
+        """Return a hash of which infoset and action each number of a table belongs to."""
+        return digest(self.layout, self.bucket_tables)
+
+    @property
     def layout(self) -> str:
         """Return a hash of where in a table each node's infosets are."""
         nodes = self.tree.nodes.reshape(-1, WIDTH)
@@ -90,44 +103,83 @@ class SampledGame(NamedTuple):
         return digest(self.table_sizes, self.entries, *(nodes[acting, k] for k in (KIND, CHILDREN, STAGE, FIRST)))
 
 
-TableOrder = Literal["auto", "treeplex", "nodes"]  # of a game's infosets; auto: the former, if that fits in memory
+class Tables(Protocol):
+    """What a table of sums is in the game that evaluation sees."""
+
+    @property
+    def form(self) -> Any:
+        """Return the game as evaluation sees it."""
+
+    def to_form(self, table: Float) -> Any:
+        """Return the strategy that is proportional to sums, as the form's evaluator takes it."""
+
+    def has_weight(self, table: Float) -> npt.NDArray[np.bool_] | None:
+        """Return, by infoset, whether there is any weight; None: the strategy itself says."""
+
+
+@dataclass(frozen=True)
+class LargeForm:
+    """A public tree with tables but no treeplexes. Strategies are tables of sums, normalised where they are read."""
+
+    game: Game
+    public: PublicTree
+    sampled: SampledGame
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the game."""
+        return self.public.fingerprint
+
+
+@dataclass(frozen=True)
+class NodeTables:
+    """Tables that lie node after node."""
+
+    form: LargeForm
+
+    def to_form(self, table: Float) -> tuple[Float, Float]:
+        """Return the two players' parts."""
+        split = self.form.sampled.table_sizes[0]
+        return table[:split], table[split:]
+
+    def has_weight(self, table: Float) -> None:
+        """Return nothing: the infosets are too many to tell."""
+
+
 TABLE_BYTES = 16  # regret and strategy sums, per (infoset, action)
 BATCH_BYTES = 40  # with what a mini-batch and an evaluation need
 
 
-def compile_for_sampling(
-    game: Game, engine: Engine, *, buffered: bool, order: TableOrder = "auto"
-) -> tuple[SequenceForm | None, SampledGame]:
-    """Return a game ready for sampling, and its form for evaluation if that fits in memory too.
-
-    Without a form, tables are in the order of nodes. Which of the two a game has depends on the memory that is free:
-    a run that goes on asks for the ``order`` it had, for its tables mean nothing in another.
-    """
-    if engine == "vector" or (engine == "auto" and has_public_tree(game)):
-        public = build_public_tree(game, bytes_per_sequence=BATCH_BYTES if buffered else TABLE_BYTES)
-        sequences = int((private_widths_of_all(public) * public.num_children).sum())
-        if order == "auto" and isinstance(game, Bluff) and sequences * BYTES_PER_SEQUENCE > available_bytes() / 2:
-            order = "nodes"
-        if order == "nodes":
-            return None, from_public_tree(public, None)
-        if order == "treeplex" and isinstance(game, Bluff):
-            require(sequences * BYTES_PER_SEQUENCE, what=f"{game.name} with its tables in the order of its treeplexes")
-        form = vector_form(public)
-        return form, from_public_tree(public, form)
-    tree = build_game_tree(game)
-    if tree.num_infosets == 0:
-        raise NotSupported(f"{game.name} has no decisions: there is nothing to sample")
-    form = sequence_form(tree)
-    return form, from_game_tree(tree, form)
+def compile_listed(game: Game, listed_as: str, *, buffered: bool) -> tuple[TableMap, SampledGame]:
+    """Return a game that is listed (as ``sequence`` or ``vector``) ready for sampling, its tables in a form's order."""
+    if listed_as == "sequence":
+        tree = build_game_tree(game)
+        if tree.num_infosets == 0:
+            raise NotSupported(f"{game.name} has no decisions: there is nothing to sample")
+        form = sequence_form(tree)
+        return TableMap(form), from_game_tree(tree, form)
+    public = build_public_tree(game, bytes_per_sequence=BATCH_BYTES if buffered else TABLE_BYTES)
+    require(
+        _count_sequences(public) * BYTES_PER_SEQUENCE,
+        what=f"{game.name} with its tables in the order of its treeplexes",
+    )
+    form = vector_form(public)
+    return TableMap(form), from_public_tree(public, form)
 
 
-def private_widths_of_all(tree: PublicTree) -> Int64:
-    """Return the length of the acting player's vector at each node, 0 where nobody acts."""
-    widths = np.zeros(tree.num_nodes, np.int64)
+def compile_nodes(game: Game, *, buffered: bool) -> tuple[NodeTables, SampledGame]:
+    """Return a game too large for treeplexes ready for sampling, its tables node after node."""
+    public = build_public_tree(game, bytes_per_sequence=BATCH_BYTES if buffered else TABLE_BYTES)
+    sampled = from_public_tree(public, None)
+    return NodeTables(LargeForm(game, public, sampled)), sampled
+
+
+def _count_sequences(tree: PublicTree) -> int:
+    total = 0
     for player in range(2):
         own = np.flatnonzero(tree.player == player)
-        widths[own] = private_widths(tree, player, own)
-    return widths
+        total += int((private_widths(tree, player, own) * tree.num_children[own].astype(np.int64)).sum())
+    return total
 
 
 def from_game_tree(tree: GameTree, form: SequenceForm) -> SampledGame:

@@ -24,7 +24,7 @@ from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.solvers.setup import AlwaysConcluded
+from equipoise.solvers.solver import Solver
 from equipoise.stores.board_tables import (
     Storage,
     Table,
@@ -173,8 +173,10 @@ class BoardSample:
         return boards, 1.0 / self._inclusion[boards]
 
 
-class BoardCFR(AlwaysConcluded):
+class BoardCFR(Solver):
     """Tabular CFR on a board form; the rule makes it CFR, CFR+, Linear or Discounted CFR."""
+
+    form: BoardForm
 
     def __init__(
         self,
@@ -283,9 +285,6 @@ class BoardCFR(AlwaysConcluded):
     def average_strategy(self) -> TableStrategy:
         """Return the average strategy: the one that converges to equilibrium."""
         return TableStrategy(self.form, self.start_strategy_sum, self.strategy_sum)
-
-    def reached(self) -> None:
-        """Return nothing: the average strategy itself says where it has any weight."""
 
     AVERAGE = ("start_strategy_sum", "strategy_sum", "strategy_scale")  # the arrays of a state that make a policy
 

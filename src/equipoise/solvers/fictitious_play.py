@@ -5,18 +5,14 @@ plans, average += (best response - average) / (t + 1), which is what mixing by r
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from equipoise.solvers.setup import AlwaysConcluded
+from equipoise.solvers.full_width import ListedSolver
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.tables import TableMap
-from equipoise.trees.treeplex import Float, normalised, write_plan
-
-Pair = tuple[Float, Float]
+from equipoise.trees.treeplex import Float, write_plan
 
 
-class FictitiousPlay(AlwaysConcluded):
+class FictitiousPlay(ListedSolver):
     """Best responses to averages. The sum of plans starts with the uniform strategy's."""
 
     def __init__(self, form: SequenceForm, *, threads: int = 1) -> None:
@@ -39,30 +35,9 @@ class FictitiousPlay(AlwaysConcluded):
             self._add_best()
             self.iteration += 1
 
-    def average_strategy(self) -> Pair:
-        """Return the average strategy."""
-        first, second = self.form.treeplexes
-        return normalised(first, self.strategy_sum[0]), normalised(second, self.strategy_sum[1])
-
-    def reached(self) -> npt.NDArray[np.bool_]:
-        """Return, by infoset, whether the average has any weight there."""
-        tables = TableMap(self.form)
-        return tables.has_weight(tables.from_form(self.strategy_sum))
-
-    @property
-    def layout(self) -> str:
-        """Return a hash of which infoset and action each number of the state belongs to."""
-        return self.form.layout
-
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on."""
         return {f"strategy_sum_{player}": self.strategy_sum[player] for player in range(2)}
-
-    def restore(self, iteration: int, state: dict[str, Float]) -> None:
-        """Continue from a saved state, bit for bit."""
-        for name, array in self.state().items():
-            array[:] = state[name]
-        self.iteration = iteration
 
     def _add_best(self) -> None:
         for player in range(2):

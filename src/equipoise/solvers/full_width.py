@@ -11,7 +11,7 @@ One iteration, for each player in turn (alternating) or for both at once (simult
 Both tree forms go through the same kernel; they differ only in how step 1 is computed (see trees/payoffs.py).
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from equipoise.compiled import calling_pairs, inlined, prange
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.solvers.setup import AlwaysConcluded
+from equipoise.solvers.solver import Solver
 from equipoise.threads import Pace
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
 from equipoise.trees.sequence_form import SequenceForm
@@ -131,8 +131,38 @@ def _iterate(
 _ITERATE = calling_pairs(_iterate, _regret_pass, _average_pass)
 
 
-class FullWidthCFR(AlwaysConcluded):
+class ListedSolver(Solver):
+    """A solver whose average is a sum of plans, in the order of a listed game's treeplexes."""
+
+    form: SequenceForm
+    strategy_sum: Pair
+
+    def average_strategy(self) -> Pair:
+        """Return the average strategy: the one that converges to equilibrium."""
+        first, second = self.form.treeplexes
+        return normalised(first, self.strategy_sum[0]), normalised(second, self.strategy_sum[1])
+
+    def reached(self) -> npt.NDArray[np.bool_]:
+        """Return, by infoset, whether the average has any weight there."""
+        tables = TableMap(self.form)
+        return tables.has_weight(tables.from_form(self.strategy_sum))
+
+    @property
+    def layout(self) -> str:
+        """Return a hash of which infoset and action each number of the state belongs to."""
+        return self.form.layout
+
+    def restore(self, iteration: int, state: dict[str, Any]) -> None:
+        """Continue from a saved state, bit for bit."""
+        for name, array in self.state().items():
+            array[:] = state[name]
+        self.iteration = iteration
+
+
+class FullWidthCFR(ListedSolver):
     """Tabular CFR over every history of a game; the rule makes it CFR, CFR+, Linear, Discounted or Predictive."""
+
+    hands_over = True
 
     def __init__(
         self,
@@ -178,25 +208,10 @@ class FullWidthCFR(AlwaysConcluded):
             )
             self.iteration += last - first
 
-    def sums(self) -> tuple[Float, tuple[Float, Float]]:
+    def sums(self) -> tuple[Float, Pair]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""
         first, second = self.regret_sum
         return TableMap(self.form).from_form((first, second)), self.average_strategy()
-
-    def average_strategy(self) -> Pair:
-        """Return the average strategy: the one that converges to equilibrium."""
-        first, second = self.form.treeplexes
-        return normalised(first, self.strategy_sum[0]), normalised(second, self.strategy_sum[1])
-
-    def reached(self) -> npt.NDArray[np.bool_]:
-        """Return, by infoset, whether the average has any weight there."""
-        tables = TableMap(self.form)
-        return tables.has_weight(tables.from_form(self.strategy_sum))
-
-    @property
-    def layout(self) -> str:
-        """Return a hash of which infoset and action each number of the state belongs to."""
-        return self.form.layout
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on."""
@@ -205,9 +220,7 @@ class FullWidthCFR(AlwaysConcluded):
 
     def restore(self, iteration: int, state: dict[str, Float]) -> None:
         """Continue from a saved state, bit for bit."""
-        for name, array in self.state().items():
-            array[:] = state[name]
-        self.iteration = iteration
+        super().restore(iteration, state)
         self._write_plans()
 
     def _write_plans(self) -> None:

@@ -22,6 +22,7 @@ from equipoise.solvers.parameters import (
     SingleDeepCFR,
     StrategyNetwork,
 )
+from equipoise.solvers.representations import Representation
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.spaces import CodedSpace, space_of
 from equipoise.solvers.stored import StoredCFR
@@ -57,10 +58,12 @@ def architecture_of(network: Network, width: int) -> Architecture:
     return Recurrent(cell=cell, width=width)  # type: ignore[arg-type]
 
 
-def make_double_neural(setup: Setup, chosen: DoubleNeural | RegretNetwork | StrategyNetwork) -> StoredCFR:
+def make_double_neural(
+    setup: Setup, representation: Representation, chosen: DoubleNeural | RegretNetwork | StrategyNetwork
+) -> StoredCFR:
     """Return Double Neural CFR, or with one of its two networks replaced by a table."""
     sampling, seeds = chosen.sampling, _seeds(setup)
-    space, rule = space_of(setup, chosen.network.cards), SAMPLED_RULES[sampling.rule]
+    space, rule = space_of(setup, representation, chosen.network.cards), SAMPLED_RULES[sampling.rule]
     batch, averaging = sampling.batch, sampling.averaging
     sampler = space.means(sampling.scheme, batch=batch, averaging=averaging, fallback=UNIFORM)
     regrets: RegretStore
@@ -224,9 +227,9 @@ def _deep_scheme(sampling: DeepSampling) -> External | Robust | Outcome:
     return Outcome(epsilon=sampling.epsilon) if sampling.sampling == "outcome" else External()
 
 
-def make_deep_cfr(setup: Setup, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR:
+def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR:
     """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
-    space, seeds, config = space_of(setup, chosen.network.cards), _seeds(setup), _regret_memory(chosen)
+    space, seeds, config = space_of(setup, representation, chosen.network.cards), _seeds(setup), _regret_memory(chosen)
     fallback = BEST if chosen.memory.fallback == "best" else UNIFORM
     sampler = space.samples(_deep_scheme(chosen.sampling), batch=chosen.sampling.traversals, fallback=fallback)
     one_policy = isinstance(chosen, DeepCFR) and chosen.policy.networks == "one"

@@ -40,8 +40,10 @@ from equipoise.sampling.episodes import Episodes
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.neural import architecture_of
 from equipoise.solvers.parameters import SelfPlaying
+from equipoise.solvers.representations import Representation
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
-from equipoise.solvers.setup import AlwaysConcluded, Form, Setup
+from equipoise.solvers.setup import Setup
+from equipoise.solvers.solver import Solver
 from equipoise.solvers.spaces import CodedSpace, space_of
 from equipoise.stores.board_average import MixturePlay
 from equipoise.stores.memories import Memory, drawn_examples, sample_bytes
@@ -101,7 +103,7 @@ def make_agents(infosets: SeenRows, architecture: Architecture, seeds: Seeds, de
     return Agents(q, policy)
 
 
-class NFSP(AlwaysConcluded):
+class NFSP(Solver):
     """Two agents that learn from playing each other."""
 
     def __init__(
@@ -109,7 +111,7 @@ class NFSP(AlwaysConcluded):
     ) -> None:
         self.agents = agents
         self.iteration = 0
-        self.self_play = self_play
+        self.self_play, self.form, self.threads = self_play, self_play.form, self_play.threads
         self._config = config
         self._draw_seed = seeds.draws
         self._spent = {"traversal_seconds": 0.0, "fit_seconds": 0.0}  # by this process
@@ -129,16 +131,6 @@ class NFSP(AlwaysConcluded):
         self.transitions = tuple(
             Transitions(config.q_capacity, self._columns, coded=num_rows is None) for _ in range(2)
         )
-
-    @property
-    def form(self) -> Form:
-        """Return the compiled game."""
-        return self.self_play.form
-
-    @property
-    def threads(self) -> int:
-        """Return how many threads are in use."""
-        return self.self_play.threads
 
     @property
     def nodes_touched(self) -> int:
@@ -209,9 +201,6 @@ class NFSP(AlwaysConcluded):
         """Return a hash of which infoset and action each number of the state belongs to."""
         return self.self_play.layout
 
-    def reached(self) -> None:
-        """Return nothing: networks answer everywhere."""
-
     def diagnostics(self) -> Diagnostics:
         """Return what the last fits came to, how much is kept, and what episodes and fits took in this process."""
         return {
@@ -251,7 +240,7 @@ class NFSP(AlwaysConcluded):
         self.iteration = iteration
 
 
-def make_nfsp(setup: Setup, chosen: SelfPlaying) -> NFSP:
+def make_nfsp(setup: Setup, representation: Representation, chosen: SelfPlaying) -> NFSP:
     """Return NFSP."""
     if isinstance(setup.game, Bluff) and len(setup.game.rounds()) > 1:
         raise EquipoiseError(
@@ -260,7 +249,7 @@ def make_nfsp(setup: Setup, chosen: SelfPlaying) -> NFSP:
         )
     config, seeds = _config(chosen), Seeds.of(setup.seed)
     common: dict[str, Any] = {"episodes": config.episodes, "anticipatory": config.anticipatory, "seed": setup.seed}
-    space = space_of(setup, chosen.network.cards)
+    space = space_of(setup, representation, chosen.network.cards)
     agents = make_agents(space.seen, config.architecture, seeds, space.device)
     play: SelfPlay
     if isinstance(space, CodedSpace):

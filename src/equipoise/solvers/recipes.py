@@ -6,20 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from equipoise.abstraction.buckets import Buckets, has_deck
 from equipoise.errors import EquipoiseError, InvalidParameter, MissingPackage, NotSupported, UnknownAlgorithm, nearest
-from equipoise.games import Game
-from equipoise.games.sizes import too_large_to_list
-from equipoise.games.spots import Spot
 from equipoise.memory import readable_bytes
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
-from equipoise.sampling.bucketed import compile_buckets
-from equipoise.sampling.large import LargeForm
+from equipoise.sampling.bucketed import TablesInBuckets, TablesOverBoards, compile_buckets
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
-from equipoise.sampling.tree import compile_for_sampling
+from equipoise.sampling.tree import Tables, compile_listed, compile_nodes
 from equipoise.settings import Knob, completed, knobs_of, made, resolve
 from equipoise.solvers.board_cfr import BoardCFR, needed_bytes
 from equipoise.solvers.fictitious_play import FictitiousPlay
@@ -47,58 +39,12 @@ from equipoise.solvers.parameters import (
     StrategyNetwork,
 )
 from equipoise.solvers.presets import PAPER, PRESETS, Preset
+from equipoise.solvers.representations import Representation, Work, choose, threads_that_pay
 from equipoise.solvers.sampled import SampledCFR
-from equipoise.solvers.setup import SAMPLED_RULES, Form, Setup
+from equipoise.solvers.setup import SAMPLED_RULES, Setup
+from equipoise.solvers.solver import Solver
 from equipoise.solvers.spot_cfr import SpotCFR
 from equipoise.stores.board_tables import Storage
-from equipoise.trees.board_form import board_form, has_board_form
-from equipoise.trees.compile import Engine, compile_game
-from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.spot_form import spot_form
-from equipoise.work import Report, silent
-
-
-class Solver(Protocol):
-    """What every algorithm offers: run, give the strategy found so far, save and restore."""
-
-    iteration: int
-    threads: int  # in use: never more than pay
-
-    @property
-    def form(self) -> Form:
-        """Return the compiled game."""
-
-    def run(self, iterations: int) -> None:
-        """Run some iterations; where a run is cut into calls makes no difference to its result."""
-
-    def conclude(self, report: Report = silent) -> bool:
-        """Do what is left to do before the strategy so far can be asked for; return whether there was anything.
-
-        This is where a policy network is fitted: asking for a strategy never trains.
-        """
-
-    @property
-    def concluded(self) -> bool:
-        """Return whether the strategy so far can be asked for as things are: :meth:`conclude` has nothing to do."""
-
-    def average_strategy(self) -> Any:
-        """Return the strategy found so far, as the form's evaluator takes it: mostly one array a player.
-
-        Whoever asks has called :meth:`conclude` after the last iteration.
-        """
-
-    @property
-    def layout(self) -> str:
-        """Return a hash of which infoset and action each number of the state belongs to."""
-
-    def reached(self) -> npt.NDArray[np.bool_] | None:
-        """Return, by infoset of a listed game, whether the average has weight there; None: the strategy itself says."""
-
-    def state(self) -> dict[str, Any]:
-        """Return all that the next iterations depend on."""
-
-    def restore(self, iteration: int, state: dict[str, Any]) -> None:
-        """Continue from a saved state, bit for bit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,23 +55,12 @@ class Recipe:
     about: str
     paper: str
     settings: type[Any]  # a dataclass of knobs and parts, which `make` is handed
-    make_from: Callable[[Setup, Any], Solver]
-    works_on: Callable[[Game, Engine], str]  # what kind of game it is to this algorithm: one of settings.GAMES
+    make_from: Callable[[Setup, Representation, Any], Solver]
+    works_by: Work
     unlisted_evaluation: int = 10  # the first iteration that is evaluated there
     evaluation_growth: float = 1.1  # more where an evaluation fits a network
     networks: bool = False
-    solves_spots: bool = False
     revision: int = 1  # raised by hand when results of the same settings and seed change: sweeps then run again
-
-    def require_able(self, game: Game, engine: Engine) -> None:
-        """Refuse a spot that the algorithm cannot solve, or an engine that spots have not."""
-        if not isinstance(game, Spot):
-            return
-        if not self.solves_spots:
-            able = ", ".join(name for name, recipe in RECIPES.items() if recipe.solves_spots)
-            raise NotSupported(f"{self.name} does not solve spots; these do: {able}")
-        if engine != "auto":
-            raise NotSupported(f"spots have an engine of their own: leave out --engine {engine}")
 
     def place(self, device: str) -> str:
         """Return the device that networks will be on, by its name; refuse one that there is nothing to do for."""
@@ -163,10 +98,6 @@ class Recipe:
         known = {knob.name: knob for knob in self.knobs}
         return {name: known[name].word_for(value) if name in known else value for name, value in values.items()}
 
-    def unlists(self, game: Game, engine: Engine) -> bool:
-        """Return whether a game is worked on by codes of infosets, because it has too many to list."""
-        return self.works_on(game, engine) == "codes"
-
     def resolve(
         self, given: Mapping[str, object], preset: str | None = None, *, game: str = "listed"
     ) -> dict[str, object]:
@@ -196,22 +127,23 @@ class Recipe:
                 raise InvalidParameter(f"{self.name} has no parameter '{name}'")
         return kept
 
-    def in_full(self, parameters: Mapping[str, object], game: Game, engine: Engine) -> dict[str, object]:
+    def in_full(self, parameters: Mapping[str, object], representation: Representation) -> dict[str, object]:
         """Return the settings that a run recorded with those that it left to defaults because they are newer."""
         known = as_they_are_now(self.recorded(parameters))
-        return dict(completed(self.knobs, known, owner=self.name, game=self.works_on(game, engine)))
+        return dict(completed(self.knobs, known, owner=self.name, game=representation.settings))
 
-    def make(self, setup: Setup, parameters: Mapping[str, object]) -> Solver:
+    def make(
+        self, setup: Setup, parameters: Mapping[str, object], representation: Representation | None = None
+    ) -> Solver:
         """Return a solver with settings that were resolved, now or when a run was made."""
-        self.require_able(setup.game, setup.engine)
-        game = self.works_on(setup.game, setup.engine)
-        chosen = completed(self.knobs, as_they_are_now(parameters), owner=self.name, game=game)
-        return self.make_from(setup, made(self.settings, chosen))
+        seen_as = representation or choose(setup.game, setup.engine, self)
+        chosen = completed(self.knobs, as_they_are_now(parameters), owner=self.name, game=seen_as.settings)
+        return self.make_from(setup, seen_as, made(self.settings, chosen))
 
     def solver(self, setup: Setup, given: Mapping[str, object], preset: str | None = None) -> Solver:
         """Return a solver with given settings."""
-        game = self.works_on(setup.game, setup.engine)
-        return self.make(setup, self.resolve(given, preset, game=game))
+        representation = choose(setup.game, setup.engine, self)
+        return self.make(setup, self.resolve(given, preset, game=representation.settings), representation)
 
 
 NO_LONGER = {  # settings that runs recorded, and that never had an effect
@@ -241,31 +173,13 @@ def as_they_are_now(parameters: Mapping[str, object]) -> Mapping[str, object]:
     return old
 
 
-def _over_boards(game: Game, engine: Engine) -> str:
-    if isinstance(game, Spot):
-        return "spots"
-    return "boards" if engine == "boards" or (engine == "auto" and has_board_form(game)) else "listed"
-
-
-def _by_hands(game: Game, engine: Engine) -> str:
-    return "holdem" if has_deck(game) else "listed"
-
-
-def _by_codes(game: Game, engine: Engine) -> str:
-    return "codes" if engine == "auto" and too_large_to_list(game) else "listed"
-
-
-def _always_listed(game: Game, engine: Engine) -> str:
-    return "listed"
-
-
-def _full_width(name: str, settings: type[FullWidth], paper: str, about: str, *, solves_spots: bool = True) -> Recipe:
-    def make(setup: Setup, chosen: FullWidth) -> Solver:
-        if isinstance(setup.game, Spot):
-            return _spot_cfr(setup, setup.game, chosen)
-        if _over_boards(setup.game, setup.engine) == "boards":
-            return _board_cfr(name, setup, chosen.rule, chosen)
-        form = compile_game(setup.game, setup.engine)
+def _full_width(name: str, settings: type[FullWidth], paper: str, about: str) -> Recipe:
+    def make(setup: Setup, representation: Representation, chosen: FullWidth) -> Solver:
+        if representation.settings == "spots":
+            return _spot_cfr(setup, representation, chosen)
+        if representation.settings == "boards":
+            return _board_cfr(name, setup, representation, chosen.rule, chosen)
+        form = representation.form(setup.game)
         return FullWidthCFR(form, chosen.rule, updates=chosen.updates, threads=threads_that_pay(form, setup.threads))
 
     return Recipe(
@@ -274,8 +188,7 @@ def _full_width(name: str, settings: type[FullWidth], paper: str, about: str, *,
         paper=paper,
         settings=settings,
         make_from=make,
-        works_on=_over_boards,
-        solves_spots=solves_spots,
+        works_by="full width",
     )
 
 
@@ -285,9 +198,9 @@ SPOT_DEFAULTS: dict[str, dict[str, float]] = {"dcfr": {"gamma": 4.0}}
 MEMORY_WORTH_SAYING = 100 << 20  # bytes
 
 
-def _spot_cfr(setup: Setup, game: Spot, chosen: FullWidth) -> Solver:
+def _spot_cfr(setup: Setup, representation: Representation, chosen: FullWidth) -> Solver:
     storage: Storage = "float32" if chosen.storage == "auto" else chosen.storage  # type: ignore[assignment]
-    solver = SpotCFR(spot_form(game), chosen.rule, storage=storage, threads=setup.threads)
+    solver = SpotCFR(representation.form(setup.game), chosen.rule, storage=storage, threads=setup.threads)
     if solver.memory >= MEMORY_WORTH_SAYING:
         fewer = "" if storage == "int16" else "; --set storage=int16 takes about half"
         setup.on_complaint(f"solving takes {readable_bytes(solver.memory)} of memory, with tables in {storage}{fewer}")
@@ -295,19 +208,24 @@ def _spot_cfr(setup: Setup, game: Spot, chosen: FullWidth) -> Solver:
 
 
 def _board_cfr(
-    name: str, setup: Setup, rule: Rule, chosen: FullWidth | PublicChance, boards: int | None = None
+    name: str,
+    setup: Setup,
+    representation: Representation,
+    rule: Rule,
+    chosen: FullWidth | PublicChance,
+    boards: int | None = None,
 ) -> Solver:
     coefficients = rule.at(2.0)
     if coefficients.optimism != 0.0:
         raise EquipoiseError(
             f"{name} keeps the last strategy as well as its sums, and {setup.game.name} has no memory for both; {_TRY}"
         )
-    if isinstance(chosen, PublicChance) and (coefficients.keep_positive, coefficients.keep_negative) != (1.0, 1.0):
+    if boards is not None and (coefficients.keep_positive, coefficients.keep_negative) != (1.0, 1.0):
         raise EquipoiseError(
             f"{name} leaves out boards, whose sums cannot fade: choose a rule other than {chosen.rule}"
         )
     storage: Storage = "float32" if chosen.storage == "auto" else chosen.storage  # type: ignore[assignment]
-    form = board_form(setup.game)
+    form = representation.form(setup.game)
     needed = needed_bytes(form, storage, setup.threads)
     setup.report(f"{readable_bytes(needed)} of memory, tables in {storage}", 1.0)
     return BoardCFR(
@@ -324,18 +242,8 @@ def _board_cfr(
 _TRY = "choose cfr+, dcfr, lcfr, cfr or pcs"
 
 
-def _public_chance_sampling(setup: Setup, chosen: PublicChance) -> Solver:
-    if _over_boards(setup.game, setup.engine) != "boards":
-        raise EquipoiseError(f"pcs draws boards: it is for games such as flop_holdem, not for {setup.game.name}")
-    return _board_cfr("pcs", setup, SAMPLED_RULES[chosen.rule], chosen, chosen.boards)
-
-
-SEQUENCES_WORTH_THREADS = 100_000  # below this, sharing out a full-width iteration costs more than it saves
-
-
-def threads_that_pay(form: SequenceForm, threads: int) -> int:
-    """Return how many threads to use for full-width work on a game."""
-    return threads if form.num_sequences >= SEQUENCES_WORTH_THREADS else 1
+def _public_chance_sampling(setup: Setup, representation: Representation, chosen: PublicChance) -> Solver:
+    return _board_cfr("pcs", setup, representation, SAMPLED_RULES[chosen.rule], chosen, chosen.boards)
 
 
 class _Sampled(Protocol):
@@ -349,17 +257,12 @@ class _Sampled(Protocol):
 
 
 def _sampled(name: str, settings: type[_Sampled], paper: str, about: str) -> Recipe:
-    def make(setup: Setup, chosen: _Sampled) -> Solver:
+    def make(setup: Setup, representation: Representation, chosen: _Sampled) -> Solver:
         table = chosen.table
         buffered = table.batch > 1 or table.updates != "alternating"
-        form: Form | None
-        buckets: Buckets | None = None
-        if has_deck(setup.game):
-            if setup.engine != "auto":
-                raise NotSupported(
-                    f"{name} samples hands of {setup.game.name} card by card, without an engine: leave out --engine"
-                )
-            form, sampled, buckets = compile_buckets(
+        tables: Tables
+        if representation.settings == "holdem":
+            sampled, buckets = compile_buckets(
                 setup.game,
                 table.buckets,
                 buffered=buffered,
@@ -367,10 +270,14 @@ def _sampled(name: str, settings: type[_Sampled], paper: str, about: str) -> Rec
                 report=setup.report,
                 on_complaint=setup.on_complaint,
             )
+            in_game = TablesInBuckets if representation.evaluator is None else TablesOverBoards
+            tables = in_game(representation.form(setup.game), sampled, buckets)
+        elif representation.listed:
+            tables, sampled = compile_listed(setup.game, representation.name, buffered=buffered)
         else:
-            form, sampled = compile_for_sampling(setup.game, setup.engine, buffered=buffered, order=setup.order)
+            tables, sampled = compile_nodes(setup.game, buffered=buffered)
         return SampledCFR(
-            form if form is not None else LargeForm(setup.game, sampled),
+            tables,
             sampled,
             chosen.scheme,
             SAMPLED_RULES[table.rule],
@@ -380,15 +287,14 @@ def _sampled(name: str, settings: type[_Sampled], paper: str, about: str) -> Rec
             seed=setup.seed,
             threads=setup.threads,
             precision=table.precision,
-            buckets=buckets,
         )
 
-    return Recipe(name=name, about=about, paper=paper, settings=settings, make_from=make, works_on=_by_hands)
+    return Recipe(name=name, about=about, paper=paper, settings=settings, make_from=make, works_by="samples")
 
 
-def _fictitious_play(setup: Setup, chosen: Nothing) -> Solver:
+def _fictitious_play(setup: Setup, representation: Representation, chosen: Nothing) -> Solver:
     del chosen
-    form = compile_game(setup.game, setup.engine)
+    form = representation.form(setup.game)
     return FictitiousPlay(form, threads=threads_that_pay(form, setup.threads))
 
 
@@ -399,15 +305,15 @@ def _require_torch() -> None:
         raise MissingPackage("this algorithm needs PyTorch; install it by: pip install 'equipoise[neural]'") from None
 
 
-def _neural(maker: str) -> Callable[[Setup, Any], Solver]:
+def _neural(maker: str) -> Callable[[Setup, Representation, Any], Solver]:
     """Return how to make a neural solver; PyTorch is loaded when one is made, and not before."""
 
-    def make(setup: Setup, chosen: Any) -> Solver:
+    def make(setup: Setup, representation: Representation, chosen: Any) -> Solver:
         _require_torch()
         module = importlib.import_module(
             "equipoise.solvers.nfsp" if maker == "make_nfsp" else "equipoise.solvers.neural"
         )
-        solver: Solver = getattr(module, maker)(setup, chosen)
+        solver: Solver = getattr(module, maker)(setup, representation, chosen)
         return solver
 
     return make
@@ -422,11 +328,7 @@ RECIPES: dict[str, Recipe] = {
         _full_width("lcfr", Linear, LinearCFR.paper, "iteration t counts t times"),
         _full_width("dcfr", Discounted, DiscountedCFR.paper, "old regrets and averages fade (alpha, beta, gamma)"),
         _full_width(
-            "pcfr+",
-            Predictive,
-            PredictiveCFRPlus.paper,
-            "CFR+ that predicts the next regret, quadratic averaging",
-            solves_spots=False,
+            "pcfr+", Predictive, PredictiveCFRPlus.paper, "CFR+ that predicts the next regret, quadratic averaging"
         ),
         Recipe(
             name="pcs",
@@ -434,7 +336,7 @@ RECIPES: dict[str, Recipe] = {
             paper="Johanson et al. 2012",
             settings=PublicChance,
             make_from=_public_chance_sampling,
-            works_on=_over_boards,
+            works_by="boards",
         ),
         Recipe(
             name="xfp",
@@ -442,7 +344,7 @@ RECIPES: dict[str, Recipe] = {
             paper="Heinrich et al. 2015",
             settings=Nothing,
             make_from=_fictitious_play,
-            works_on=_always_listed,
+            works_by="responses",
         ),
         _sampled("es-mccfr", ExternalSampling, External.paper, "external sampling: all own actions, all else sampled"),
         _sampled("os-mccfr", OutcomeSampling, Outcome.paper, "outcome sampling: one history per traversal"),
@@ -469,7 +371,7 @@ RECIPES: dict[str, Recipe] = {
             settings=DoubleNeural,
             networks=True,
             make_from=_neural("make_double_neural"),
-            works_on=_by_codes,
+            works_by="stores",
         ),
         Recipe(
             name="rs-mccfr+-rsn",
@@ -478,7 +380,7 @@ RECIPES: dict[str, Recipe] = {
             settings=RegretNetwork,
             networks=True,
             make_from=_neural("make_double_neural"),
-            works_on=_by_codes,
+            works_by="stores",
         ),
         Recipe(
             name="rs-mccfr+-asn",
@@ -487,7 +389,7 @@ RECIPES: dict[str, Recipe] = {
             settings=StrategyNetwork,
             networks=True,
             make_from=_neural("make_double_neural"),
-            works_on=_by_codes,
+            works_by="stores",
         ),
         Recipe(
             name="deep-cfr",
@@ -496,7 +398,7 @@ RECIPES: dict[str, Recipe] = {
             settings=DeepCFR,
             networks=True,
             make_from=_neural("make_deep_cfr"),
-            works_on=_by_codes,
+            works_by="stores",
             evaluation_growth=1.5,
         ),
         Recipe(
@@ -506,7 +408,7 @@ RECIPES: dict[str, Recipe] = {
             settings=SingleDeepCFR,
             networks=True,
             make_from=_neural("make_deep_cfr"),
-            works_on=_by_codes,
+            works_by="stores",
         ),
         Recipe(
             name="nfsp",
@@ -515,7 +417,7 @@ RECIPES: dict[str, Recipe] = {
             settings=SelfPlaying,
             networks=True,
             make_from=_neural("make_nfsp"),
-            works_on=_by_codes,
+            works_by="stores",
             unlisted_evaluation=1000,
         ),
     )

@@ -17,14 +17,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.abstraction.buckets import Buckets
 from equipoise.compiled import calling_pairs, inlined, prange, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
-from equipoise.sampling.bucketed import BucketStrategy, BucketSums, bucket_layout
 from equipoise.sampling.dice import start_stream
 from equipoise.sampling.gather import Apart, Batches, gather
-from equipoise.sampling.large import LargeForm
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
     INT_WIDTH,
@@ -36,12 +33,8 @@ from equipoise.sampling.traversal import (
     back_up,
     descend,
 )
-from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, planned
-from equipoise.solvers.setup import AlwaysConcluded, Form
-from equipoise.trees.board_form import BoardForm, UnmeasuredForm
-from equipoise.trees.digest import digest
-from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.tables import TableMap
+from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, Tables, planned
+from equipoise.solvers.solver import Solver
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
 
 
@@ -198,12 +191,14 @@ def _keeps_regrets(rule: Rule) -> bool:
     return bool(keep_positive == 1.0 and keep_negative == 1.0)
 
 
-class SampledCFR(AlwaysConcluded):
+class SampledCFR(Solver):
     """Tabular Monte Carlo CFR by any scheme, rule and averaging."""
+
+    hands_over = True
 
     def __init__(
         self,
-        form: Form,
+        tables: Tables,
         game: SampledGame,
         scheme: Scheme,
         rule: Rule,
@@ -214,11 +209,10 @@ class SampledCFR(AlwaysConcluded):
         seed: int = 0,
         threads: int = 1,
         precision: Literal["float32", "float64"] = "float64",
-        buckets: Buckets | None = None,
     ) -> None:
-        self.form = form
+        self.form = tables.form
+        self._tables = tables
         self._game = game
-        self._buckets = buckets  # of hold'em
         self.rule = rule
         self.seed = seed
         self.iteration = 0
@@ -279,27 +273,16 @@ class SampledCFR(AlwaysConcluded):
 
     def average_strategy(self) -> Any:
         """Return the average strategy as the form's evaluator takes it, or as it can be asked for."""
-        if isinstance(self.form, BoardForm):
-            assert self._buckets is not None
-            return BucketStrategy(self.form, self._game, self._buckets, self.strategy_sum)
-        if isinstance(self.form, UnmeasuredForm):
-            assert self._buckets is not None
-            return BucketSums(self._game, self._buckets, self.strategy_sum)
-        if isinstance(self.form, LargeForm):
-            return self.strategy_sum[: self._split], self.strategy_sum[self._split :]
-        assert isinstance(self.form, SequenceForm)
-        return TableMap(self.form).to_form(self.strategy_sum)
+        return self._tables.to_form(self.strategy_sum)
 
     def reached(self) -> npt.NDArray[np.bool_] | None:
         """Return, by infoset, whether the average has any weight there; None where the strategy itself can be asked."""
-        if isinstance(self.form, SequenceForm):
-            return TableMap(self.form).has_weight(self.strategy_sum)
-        return None
+        return self._tables.has_weight(self.strategy_sum)
 
     @property
     def layout(self) -> str:
         """Return a hash of which infoset and action each number of the state belongs to."""
-        return digest(self._game.layout, ()) if self._buckets is None else bucket_layout(self._game, self._buckets)
+        return self._game.table_layout
 
     def state(self) -> dict[str, Float]:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""

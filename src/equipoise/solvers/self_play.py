@@ -18,7 +18,7 @@ from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.setup import Form
 from equipoise.solvers.spaces import CodedSpace, ListedSpace
 from equipoise.stores.answers import answers_of, softmax
-from equipoise.stores.board_average import MixturePlay, play_of
+from equipoise.stores.board_average import MixturePlay
 from equipoise.stores.sums import FloatTable, State
 from equipoise.trees.distinct import distinct
 from equipoise.trees.tables import Pair
@@ -131,7 +131,7 @@ class CodedPlay:
         self.form = space.form
         self.threads = threads
         self.episodes = episodes
-        self._rows = space.seen
+        self._rows, self._play = space.seen, space.play
         self._agents = agents
         self.renew_target()
 
@@ -166,7 +166,7 @@ class CodedPlay:
 
     def average_strategy(self) -> MixturePlay:
         first, second = ([(1.0, answers_of(network, "softmax"))] for network in self._agents.policy)
-        return play_of(self.form, self._rows, (first, second))
+        return self._play((first, second))
 
     def state(self) -> State:
         return {f"target{player}": flat for player, flat in enumerate(self._parameters)}

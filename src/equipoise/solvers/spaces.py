@@ -5,17 +5,15 @@ average becomes a strategy that can be evaluated and played. Nobody else asks wh
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from equipoise.errors import EquipoiseError, NotSupported
+from equipoise.errors import NotSupported
 from equipoise.games import TERMINAL
-from equipoise.games.poker import PokerGame
-from equipoise.games.sizes import too_large_to_list
 from equipoise.memory import require
 from equipoise.networks.devices import find_device
 from equipoise.networks.grammars import Cards
@@ -27,15 +25,16 @@ from equipoise.sampling.gather import Averaging, MiniBatches
 from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.rows import Sampler
 from equipoise.sampling.schemes import External, Outcome, Robust
-from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_for_sampling
+from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_listed
+from equipoise.solvers.representations import Representation
 from equipoise.solvers.setup import Form, Setup
-from equipoise.stores.board_average import play_of
-from equipoise.stores.sums import StrategyStore
+from equipoise.stores.board_average import BoardAverage, MixturePlay
+from equipoise.stores.sums import Mixture, StrategyStore
 from equipoise.trees.betting_tree import betting_tree
-from equipoise.trees.board_form import BoardForm, UnmeasuredForm, board_form, has_board_form
+from equipoise.trees.board_form import BoardForm, UnmeasuredForm
 from equipoise.trees.codes import require_codes
 from equipoise.trees.sequence_form import SequenceForm
-from equipoise.trees.tables import Listing, TableMap
+from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float
 
 Bool = npt.NDArray[np.bool_]
@@ -81,24 +80,19 @@ class Space(Protocol):
         """Return, by infoset of a listed game, whether a store's average has any weight there."""
 
 
-def space_of(setup: Setup, cards: Cards) -> Space:
+def space_of(setup: Setup, representation: Representation, cards: Cards) -> Space:
     """Return a game's space; ``cards`` says whether infosets that differ by names of suits are one."""
     torch.set_num_threads(1)  # these networks are too small to share out; parts of a batch are shared out instead
-    if setup.engine == "auto" and too_large_to_list(setup.game):
-        return CodedSpace(setup, cards)
-    return ListedSpace(setup, cards)
+    return SPACES[representation.settings](setup, representation, cards)
 
 
 class ListedSpace:
     """A game whose infosets are listed: stores are read for all of them once a turn."""
 
-    def __init__(self, setup: Setup, cards: Cards) -> None:
-        form, self.sampled = compile_for_sampling(setup.game, setup.engine, buffered=True, order=setup.order)
-        if form is None:
-            raise EquipoiseError(f"{setup.game.name} is too large to list its infosets, which neural solvers here need")
-        self.form: SequenceForm = form
-        self.tables = TableMap(form)
-        self.seen: Infosets = infosets_of(form, cards)
+    def __init__(self, setup: Setup, representation: Representation, cards: Cards) -> None:
+        self.tables, self.sampled = compile_listed(setup.game, representation.name, buffered=True)
+        self.form: SequenceForm = self.tables.form
+        self.seen: Infosets = infosets_of(self.form, cards)
         self.device = find_device(setup.device)
         self._seed, self._threads = setup.seed, setup.threads
 
@@ -157,14 +151,12 @@ class ListedSpace:
 class CodedSpace:
     """A poker game too large to list: traversals run in lockstep, and ask for the scores of what they meet."""
 
-    def __init__(self, setup: Setup, cards: Cards) -> None:
-        assert isinstance(setup.game, PokerGame)
-        require_codes(setup.game)
-        self.tree = betting_tree(setup.game)
+    def __init__(self, setup: Setup, representation: Representation, cards: Cards) -> None:
+        self.form: BoardForm | UnmeasuredForm = representation.form(setup.game)
+        require_codes(self.form.game)
+        self.tree = betting_tree(self.form.game)
         self.seen: PokerRows = poker_rows(self.tree, cards)
-        self.form: BoardForm | UnmeasuredForm = (
-            board_form(setup.game) if has_board_form(setup.game) else UnmeasuredForm(setup.game)
-        )
+        self._play = MixturePlay if representation.evaluator is None else partial(BoardAverage, self.form)
         self.device = find_device(setup.device)
         self._seed, self._threads = setup.seed, setup.threads
 
@@ -220,10 +212,17 @@ class CodedSpace:
         )
 
     def played(self, strategies: StrategyStore) -> Any:
-        return play_of(self.form, self.seen, (strategies.mixture(0), strategies.mixture(1)))
+        return self.play((strategies.mixture(0), strategies.mixture(1)))
+
+    def play(self, mixtures: tuple[Mixture, Mixture]) -> MixturePlay:
+        """Return what two players' mixtures play: as the form's evaluator takes it, or as it can be asked for."""
+        return self._play(self.seen, mixtures)
 
     def reached(self, strategies: StrategyStore) -> None:
         """Return nothing: the average strategy itself says where it has any weight."""
+
+
+SPACES: dict[str, Callable[[Setup, Representation, Cards], Space]] = {"listed": ListedSpace, "codes": CodedSpace}
 
 
 def largest_payoff(game: SampledGame) -> float:

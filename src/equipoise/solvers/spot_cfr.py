@@ -20,7 +20,7 @@ from equipoise.compiled import inlined, uncounted
 from equipoise.lanes import LANES, aligned_zeros, store, zeros
 from equipoise.memory import require
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.solvers.setup import AlwaysConcluded
+from equipoise.solvers.solver import Solver
 from equipoise.stores.board_tables import Storage, Table, load_rows, store_rows, table_bytes
 from equipoise.stores.spot_tables import SpotTables, bind_boards, make_tables, tables_from
 from equipoise.threads import Pace, on_threads
@@ -219,9 +219,11 @@ def _river_iterations(
             _last_boards(at, 0, 1, player, rules[iteration], regret_sum, strategy_sum, before, steps, scratch, out)
 
 
-class SpotCFR(AlwaysConcluded):
+class SpotCFR(Solver):
     """Tabular CFR on a spot; the rule makes it CFR, CFR+, Linear or Discounted CFR."""
 
+    form: SpotForm
+    memory: int
     updates = "alternating"
 
     def __init__(self, form: SpotForm, rule: Rule, *, storage: Storage = "float32", threads: int = 1) -> None:
@@ -359,9 +361,6 @@ class SpotCFR(AlwaysConcluded):
     def average_names(rounds: int) -> list[str]:
         """Return the arrays of a state that make a policy."""
         return [*(f"strategy_{number}" for number in range(rounds - 1)), "strategy_last", "strategy_scale"]
-
-    def reached(self) -> None:
-        """Return nothing: the average strategy itself says where it has any weight."""
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that the next iterations depend on."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from equipoise.errors import NotSupported
 from equipoise.sampling.rows import Sampler
-from equipoise.solvers.setup import Form
+from equipoise.solvers.solver import Solver
 from equipoise.solvers.spaces import Space
 from equipoise.stores.sums import RegretStore, State, StrategyStore, joined, part_of
 from equipoise.trees.tables import Pair
@@ -24,8 +24,10 @@ from equipoise.trees.treeplex import Float
 from equipoise.work import Report, silent, spending
 
 
-class StoredCFR:
+class StoredCFR(Solver):
     """Monte Carlo CFR whose sums are in stores."""
+
+    hands_over = takes_over = True
 
     def __init__(
         self,
@@ -36,10 +38,10 @@ class StoredCFR:
         *,
         updates: Literal["alternating", "simultaneous"] = "alternating",
     ) -> None:
-        self.space = space
+        self.space, self.form = space, space.form
         self.regrets = regrets
         self.strategies = strategies
-        self.sampler = sampler
+        self.sampler, self.threads = sampler, sampler.threads
         self.iteration = 0
         self._spent = {"traversal_seconds": 0.0, "fit_seconds": 0.0}  # by this process
         self._turns: tuple[tuple[int, ...], ...] = ((0,), (1,)) if updates == "alternating" else ((0, 1),)
@@ -75,19 +77,9 @@ class StoredCFR:
         return self.space.reached(self.strategies)
 
     @property
-    def form(self) -> Form:
-        """Return the compiled game."""
-        return self.space.form
-
-    @property
     def layout(self) -> str:
         """Return a hash of which infoset and action each number of the state belongs to."""
         return self.space.layout
-
-    @property
-    def threads(self) -> int:
-        """Return how many threads are in use."""
-        return self.sampler.threads
 
     @property
     def nodes_touched(self) -> int:

@@ -18,7 +18,7 @@ from equipoise.networks.poker_rows import PokerRows, poker_rows
 from equipoise.stores.answers import Arrays, mixture_parts, open_mixtures
 from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
 from equipoise.trees.betting_tree import BettingTree
-from equipoise.trees.board_form import BoardForm, UnmeasuredForm, first_entries_by_node
+from equipoise.trees.board_form import BoardForm, first_entries_by_node
 from equipoise.trees.codes import Int8, codes_of
 from equipoise.trees.distinct import distinct
 from equipoise.trees.situations import Bool, Situations, has_weight, normalised_rows
@@ -169,8 +169,3 @@ def open_play(
     if header["layout"] != rows.digest:
         raise NotSupported("its networks see infosets in another way than networks of this version of equipoise")
     return MixturePlay(rows, open_mixtures(rows, header, arrays, device, own))
-
-
-def play_of(form: BoardForm | UnmeasuredForm, rows: PokerRows, mixtures: tuple[Mixture, Mixture]) -> MixturePlay:
-    """Return what two players' mixtures play: as the form's evaluator takes it, or as it can be asked for."""
-    return BoardAverage(form, rows, mixtures) if isinstance(form, BoardForm) else MixturePlay(rows, mixtures)

@@ -25,6 +25,7 @@ SEQUENCE_BYTES_PER_HISTORY = 56  # last sequences and reach, and the payoffs whi
 PUBLIC_NODE_BYTES = 120  # a public tree's arrays, while it is built
 DEAL_BYTES = 8  # the probability of a deal, in the matrices of a public tree
 BYTES_PER_SEQUENCE = 80  # a form's own arrays, and a full-width solver's with an evaluator's
+MOST_PLANNED = 100_000_000  # sequences of a game that is sampled on its treeplexes
 
 
 def build_public_tree(game: Game, *, bytes_per_sequence: int = BYTES_PER_SEQUENCE) -> PublicTree:
@@ -38,7 +39,7 @@ def build_public_tree(game: Game, *, bytes_per_sequence: int = BYTES_PER_SEQUENC
         return poker_public_tree(game)
     if isinstance(game, Bluff):
         nodes = count_public_nodes(game)
-        hands = max(len(rolls(dice)) for dice in game.dice)
+        hands = _most_rolls(game)
         require(
             nodes * (hands * bytes_per_sequence + PUBLIC_NODE_BYTES),
             what=f"solving {game.name} ({nodes:,} public nodes, {hands} rolls)",
@@ -97,16 +98,32 @@ def count_infosets(game: Game) -> int:
     return num_infosets(game) if isinstance(game, PokerGame) else build_game_tree(game).num_infosets
 
 
-def compile_game(game: Game, engine: Engine = "auto") -> SequenceForm:
-    """Return the form that solvers see. ``auto`` takes the vector engine where the game has a public tree."""
+def listed_as(game: Game, engine: Engine) -> Literal["sequence", "vector"]:
+    """Return which form a listed game gets. ``auto`` takes the vector engine where the game has a public tree."""
     if engine == "vector" or (engine == "auto" and has_public_tree(game)):
-        return vector_form(build_public_tree(game))
+        return "vector"
     if engine in ("auto", "sequence"):
-        tree = build_game_tree(game)
-        require(tree.num_nodes * SEQUENCE_BYTES_PER_HISTORY, what=f"the sequence form of {game.name}")
-        return sequence_form(tree)
+        return "sequence"
     if engine == "boards":
         raise NotSupported(
             f"this algorithm cannot solve {game.name} board by board; choose cfr+, dcfr, lcfr, cfr or pcs"
         )
     raise InvalidParameter(f"unknown engine '{engine}'; choose auto, sequence, vector or boards")
+
+
+def too_large_for_plans(game: Game) -> bool:
+    """Return whether a public tree is too large for more than tables of sums, whatever the machine."""
+    return isinstance(game, Bluff) and count_public_nodes(game) * _most_rolls(game) > MOST_PLANNED
+
+
+def compile_game(game: Game, engine: Engine = "auto") -> SequenceForm:
+    """Return the form that solvers see."""
+    if listed_as(game, engine) == "vector":
+        return vector_form(build_public_tree(game))
+    tree = build_game_tree(game)
+    require(tree.num_nodes * SEQUENCE_BYTES_PER_HISTORY, what=f"the sequence form of {game.name}")
+    return sequence_form(tree)
+
+
+def _most_rolls(game: Bluff) -> int:
+    return max(len(rolls(dice)) for dice in game.dice)

@@ -11,6 +11,7 @@ from equipoise.experiments.claims import CLAIMS
 from equipoise.experiments.ledger import reproduce, write_page
 from equipoise.experiments.sweep import Setting, Sweep
 from equipoise.solvers.recipes import find_recipe
+from equipoise.solvers.representations import choose
 
 
 def history(*levels, **more):
@@ -149,7 +150,7 @@ def test_settings_of_every_claim_are_parameters_that_exist():
         for setting in (*claim.full.settings, *claim.quick.settings):
             if setting.measure == "exploitability":
                 recipe = find_recipe(setting.algorithm)
-                kind = recipe.works_on(load_game(setting.game), "auto")
+                kind = choose(load_game(setting.game), "auto", recipe).settings
                 recipe.resolve(setting.parameters, setting.preset, game=kind)
 
 

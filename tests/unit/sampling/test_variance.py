@@ -6,6 +6,7 @@ import pytest
 from equipoise.regret.rules import CFR
 from equipoise.sampling.schemes import External, Inclusion
 from equipoise.solvers.sampled import SampledCFR
+from equipoise.trees.tables import TableMap
 from tests.samples import Streams, prepared
 
 TRAVERSALS = 5000
@@ -15,7 +16,7 @@ TRAVERSALS = 5000
 def goofspiel():
     """Return Goofspiel with five cards, and regrets after some iterations."""
     game = prepared("goofspiel(cards=5)", "histories")
-    solver = SampledCFR(game.form, game.sampled, External(), CFR())
+    solver = SampledCFR(TableMap(game.form), game.sampled, External(), CFR())
     solver.run(1000)
     return game, solver.regret_sum
 

@@ -6,6 +6,7 @@ import pytest
 from equipoise.regret.rules import CFRPlus
 from equipoise.sampling.schemes import External, Robust
 from equipoise.solvers.sampled import SampledCFR
+from equipoise.trees.tables import TableMap
 from tests.samples import Streams, prepared
 
 pytestmark = pytest.mark.nojit
@@ -30,7 +31,7 @@ def clipped_inside(regrets, increments):
 @pytest.mark.parametrize("iterations", [0, 1])
 def test_regrets_are_clipped_once_per_iteration(scheme, updates, text, iterations):
     game = prepared(text, "public")
-    solver = SampledCFR(game.form, game.sampled, scheme, CFRPlus(), batch=BATCH, updates=updates, seed=SEED)
+    solver = SampledCFR(TableMap(game.form), game.sampled, scheme, CFRPlus(), batch=BATCH, updates=updates, seed=SEED)
     streams, split = Streams(game, scheme, SEED), game.sampled.table_sizes[0]
     with np.errstate(over="ignore"):  # streams count modulo 2^64, which only compiled code takes as given
         solver.run(iterations)
@@ -51,7 +52,9 @@ def test_regrets_are_clipped_once_per_iteration(scheme, updates, text, iteration
 
 def test_infosets_that_no_traversal_meets_keep_their_regret():
     game = prepared("kuhn_poker", "public")
-    solver = SampledCFR(game.form, game.sampled, Robust(k=1), CFRPlus(), batch=1, updates="simultaneous", seed=SEED)
+    solver = SampledCFR(
+        TableMap(game.form), game.sampled, Robust(k=1), CFRPlus(), batch=1, updates="simultaneous", seed=SEED
+    )
     solver.regret_sum[:] = game.random_regrets(0, full_support=True)
     before, streams = solver.regret_sum.copy(), Streams(game, Robust(k=1), SEED)
     met = np.zeros(len(before), bool)

@@ -11,6 +11,7 @@ from equipoise.games import load_game, sizes
 from equipoise.sampling.schemes import Inclusion, Outcome, Robust
 from equipoise.settings import GAME, GAMES, MISSING_HERE, Choice, Number, Whole, YesNo, completed, made
 from equipoise.solvers.recipes import RECIPES, as_they_are_now
+from equipoise.solvers.representations import choose
 from equipoise.solvers.setup import Setup
 from tests.holdem import flop_holdem_of, small_holdem
 
@@ -100,7 +101,7 @@ def fingerprint(algorithm, game, given, preset=None):
         if game == "codes":
             patch.setattr(sizes, "MOST_LISTED", 0)
         setup = Setup(game=GAMES_OF[game](), seed=3)
-        assert recipe.works_on(setup.game, setup.engine) == game
+        assert choose(setup.game, setup.engine, recipe).settings == game
         solver = recipe.solver(setup, given, preset)
         solver.run(OF_TABLES if algorithm.endswith("mccfr") or algorithm == "probing" else ITERATIONS)
         solver.conclude()  # here Deep CFR fits its policy
@@ -119,10 +120,11 @@ def differ(first, second):
 
 
 def games_of(algorithm):
-    kinds = {RECIPES[algorithm].works_on(GAMES_OF[kind](), "auto") for kind in ("listed", "boards", "holdem")}
-    coded = "codes" if algorithm in ("dncfr", "deep-cfr", "sd-cfr", "nfsp") else None
     if algorithm == "pcs":
         return ["boards"]
+    recipe = RECIPES[algorithm]
+    kinds = {choose(GAMES_OF[kind](), "auto", recipe).settings for kind in ("listed", "boards", "holdem")}
+    coded = "codes" if algorithm in ("dncfr", "deep-cfr", "sd-cfr", "nfsp") else None
     if algorithm == "pcfr+":
         return ["listed"]
     return sorted({*(kind for kind in kinds if kind in GAMES_OF), *([coded] if coded else [])})
