@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from equipoise.policies import Policy
     from equipoise.resolving import Resolved, resolve
     from equipoise.solving import Solution, as_policy, load_policy, resume, solve
+    from equipoise.value_training import train_values
 
     __version__: str
 
@@ -51,6 +52,7 @@ _HOMES = {
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
     "spot": "equipoise.games.spots",
+    "train_values": "equipoise.value_training",
     "value": "equipoise.evaluation",
 }
 
@@ -80,6 +82,7 @@ __all__ = [
     "resume",
     "solve",
     "spot",
+    "train_values",
     "value",
 ]
 

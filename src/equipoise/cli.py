@@ -442,6 +442,14 @@ def evaluate(
     run: Annotated[Path, Parameter(help="A run directory or a policy file.")],
     /,
     *,
+    complete: Annotated[
+        int | None,
+        Parameter(
+            help="Spots that end early: solve what follows by this many iterations, and evaluate exactly in the whole "
+            "spot."
+        ),
+        WHOLE,
+    ] = None,
     threads: Threads = 1,
     device: Device = "auto",
     game: OwnGame = None,
@@ -452,8 +460,8 @@ def evaluate(
     import time
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
-    from equipoise.runs.phases import EVALUATION, Phases
-    from equipoise.solving import bound, load_policy, named
+    from equipoise.runs.phases import EVALUATION, SOLVING, Phases
+    from equipoise.solving import bound, completed, load_policy, named
     from equipoise.views.progress import show_progress
 
     started = time.perf_counter()
@@ -461,6 +469,10 @@ def evaluate(
         policy = load_policy(run, game=game, trust_game=trust_game, device=device, on_progress=on_progress)
         rules = policy.rules
         phases = Phases(on_progress)
+        if complete is not None:
+            with phases.noticing_compilation(), phases.doing(SOLVING, "solving what follows"):
+                policy = completed(policy, complete, threads=threads, report=phases.report)
+                rules = policy.rules
         with phases.noticing_compilation(), phases.doing(EVALUATION):
             found = evaluate_policy(
                 rules,
@@ -520,6 +532,66 @@ def resolve(
     from equipoise.views.tables import print_numbers
 
     return print_numbers(numbers, unit=loaded.chip_unit())
+
+
+@app.command(name="train-values")
+def train_values(
+    round: Annotated[
+        Literal["river", "turn"], Parameter(help="The round at whose beginning the network knows values.")
+    ],
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(help="A folder, values-ROUND by default; one that was begun is gone on with.")
+    ] = None,
+    labels: Annotated[int, Parameter(help="Situations to solve for training."), WHOLE] = 20_000,
+    held_out: Annotated[
+        int, Parameter(help="Situations to judge by, on boards that training never sees."), WHOLE
+    ] = 500,
+    met: Annotated[
+        float,
+        Parameter(help="The share of labels whose ranges come from our own solving; the others are random."),
+        NUMBER,
+    ] = 0.25,
+    iterations: Annotated[
+        int, Parameter(help="Iterations of each label; two or three times as many for deep stacks."), WHOLE
+    ] = 200,
+    width: Annotated[int, Parameter(help="Units of a layer."), WHOLE] = 384,
+    layers: Annotated[int, Parameter(help="Residual layers."), WHOLE] = 4,
+    passes: Annotated[int, Parameter(help="Passes over all labels."), WHOLE] = 60,
+    batch: Annotated[int, Parameter(help="Labels a step."), WHOLE] = 256,
+    rate: Annotated[float, Parameter(help="The rate of Adam at the beginning."), NUMBER] = 1e-3,
+    seed: Annotated[int, Parameter(help="Seed of the random numbers."), WHOLE] = 0,
+    json: Json = False,
+) -> None:
+    """Train a value network: make labels by solving, fit, and print losses on boards that were kept out.
+
+    Stopped or killed, the same command goes on. More --labels, --held-out or --passes take a folder further.
+    """
+    from equipoise.value_training import train_values as train
+    from equipoise.views.progress import show_progress
+
+    with show_progress(f"a value network of the {round}") as on_progress:
+        found = train(
+            round,
+            out,
+            on_progress=on_progress,
+            labels=labels,
+            held_out=held_out,
+            met=met,
+            iterations=iterations,
+            width=width,
+            layers=layers,
+            passes=passes,
+            batch=batch,
+            rate=rate,
+            seed=seed,
+        )
+    if json:
+        return _print_json(found.summary())
+    from equipoise.views.tables import print_losses
+
+    return print_losses(found.summary())
 
 
 @app.command

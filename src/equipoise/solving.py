@@ -69,6 +69,7 @@ from equipoise.solvers.representations import REPRESENTATIONS, Representation, c
 from equipoise.solvers.setup import Setup
 from equipoise.solvers.solver import Solver
 from equipoise.solvers.spot_cfr import SpotCFR
+from equipoise.solvers.spot_completion import complete
 from equipoise.stores.board_tables import Table, TableStrategy
 from equipoise.stores.spot_tables import tables_from
 from equipoise.threads import require_threads, set_threads
@@ -80,7 +81,7 @@ from equipoise.trees.spot_evaluator import SpotValues
 from equipoise.trees.spot_form import spot_form
 from equipoise.views.plot import By, convergence, save_picture
 from equipoise.views.progress import show_progress
-from equipoise.work import Stopped
+from equipoise.work import Report, Stopped, silent
 
 DEFAULT_ITERATIONS = 1000
 DISK_WORTH_SAYING = 100 << 20
@@ -918,6 +919,14 @@ def written_out(config: Mapping[str, Any]) -> str:
 def run_file_of(directory: RunDirectory) -> str:
     """Return a run's settings as TOML, every one of them; ``equipoise solve --config`` makes the run again."""
     return written_out(settings_of(directory))
+
+
+def completed(policy: AnyPolicy, iterations: int, *, threads: int = 1, report: Report = silent) -> SpotPolicy:
+    """Return the policy of a spot that ends early as one of the whole spot: what follows is solved around it."""
+    if not isinstance(policy, SpotPolicy):
+        raise NotSupported(f"only a spot that ends early can be completed, and {policy.game} is none")
+    form, strategy = complete(policy.form, policy.strategy, iterations, threads=set_threads(threads), report=report)
+    return SpotPolicy(form=form, strategy=strategy, origin=policy.origin)
 
 
 def has_networks(path: str | Path) -> bool:

@@ -9,11 +9,14 @@ import numpy as np
 
 from equipoise.games import TERMINAL
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.solvers.lookahead_cfr import LeafValues, LookaheadCFR, Pair
+from equipoise.solvers.lookahead_cfr import LookaheadCFR, Pair
+from equipoise.trees.leaf_values import LeafValues
 from equipoise.trees.lookahead import Lookahead, PublicState, deal_after, lookahead, pulled_back
 from equipoise.trees.treeplex import Float
 
-ValuesOf = Callable[[Lookahead, Rule], LeafValues]  # made anew for each re-solve: they may keep what they have learnt
+ValuesOf = Callable[
+    [Lookahead, Rule], LeafValues[Pair]
+]  # made anew for each re-solve: they may keep what they have learnt
 
 
 class ExactValues:

@@ -1,7 +1,8 @@
 """CFR on a look-ahead: both players' ranges at a public state, or one player's range and a gadget for the other's.
 
 One turn of a player (updates alternate): both plans go down by regret matching; ends of the game pay; what closings are
-worth is asked of a :class:`LeafValues`; values go up, and regrets and averages are updated by a rule.
+worth, by hand after the deal, is asked of leaf values (trees/leaf_values.py); values go up, and regrets and averages
+are updated by a rule.
 
 Gadgets stand before the root, and say with what reach the *opponent* enters, hand by hand:
 
@@ -11,7 +12,7 @@ Gadgets stand before the root, and say with what reach the *opponent* enters, ha
   for that. So what the hand that gains most can gain is made as small as possible. Gains are means, not counterfactual.
 """
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from equipoise.compiled import inlined, uncounted
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.trees.leaf_values import LeafValues
 from equipoise.trees.lookahead import Lookahead, LookaheadArrays
 from equipoise.trees.treeplex import Float
 
@@ -27,17 +29,6 @@ Gadget = Literal["unsafe", "cfrd", "maxmargin"]
 GADGETS: tuple[Gadget, ...] = ("unsafe", "cfrd", "maxmargin")
 _NONE, _CFRD, _MAXMARGIN = 0, 1, 2
 _MODES: dict[Gadget, int] = {"unsafe": _NONE, "cfrd": _CFRD, "maxmargin": _MAXMARGIN}
-
-
-class LeafValues(Protocol):
-    """What the closings of a round are worth: this is the only place where solving meets what follows a deal."""
-
-    def closings(self, entering: Pair, player: int, iteration: int) -> Float:
-        """Return what a player's hands are worth after the deal that follows each closing, [closings, hands].
-
-        ``entering`` is both players' reach of the closings, [closings, hands] before the deal. Values are
-        counterfactual; hands after the deal are (board, hand) pairs.
-        """
 
 
 class _Work(NamedTuple):
@@ -166,7 +157,7 @@ def _iterations(look: LookaheadArrays, mode: int, opponent: int, rules: Float, w
 class LookaheadCFR:
     """CFR on a look-ahead. ``enter`` says with what reach the players enter; then come iterations."""
 
-    def __init__(self, look: Lookahead, rule: Rule, values: LeafValues | None = None) -> None:
+    def __init__(self, look: Lookahead, rule: Rule, values: LeafValues[Pair] | None = None) -> None:
         assert values is not None or not look.closings
         self.look = look
         self.rule = rule

@@ -19,13 +19,14 @@ import numpy.typing as npt
 from equipoise.compiled import inlined, uncounted
 from equipoise.lanes import LANES, aligned_zeros, store, zeros
 from equipoise.memory import require
-from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.regret.rules import NO_FLOOR, Rule, coefficient_table
 from equipoise.solvers.solver import Solver
 from equipoise.stores.board_tables import Storage, Table, load_rows, store_rows, table_bytes
 from equipoise.stores.spot_tables import SpotTables, bind_boards, make_tables, tables_from
 from equipoise.threads import Pace, on_threads
 from equipoise.trees.spot_evaluator import RoundArrays, evaluator_bytes, round_arrays
 from equipoise.trees.spot_form import Round, SpotForm
+from equipoise.trees.spot_leaves import Entering
 from equipoise.trees.spot_values import (
     Scratch,
     add_closings,
@@ -226,9 +227,13 @@ class SpotCFR(Solver):
     memory: int
     updates = "alternating"
 
-    def __init__(self, form: SpotForm, rule: Rule, *, storage: Storage = "float32", threads: int = 1) -> None:
+    def __init__(
+        self, form: SpotForm, rule: Rule, *, storage: Storage = "float32", threads: int = 1, frozen: int = 0
+    ) -> None:
+        """Prepare to solve; in the first ``frozen`` rounds regrets, and so strategies, stay what they are."""
         self.form = form
         self.rule = rule
+        self.frozen = frozen
         self.storage = storage
         self.threads = threads if len(form.rounds) > 1 else 1
         self._pace = Pace(self.threads)
@@ -303,7 +308,20 @@ class SpotCFR(Solver):
         pieces = -(-boards // BOARDS_A_PIECE) if len(self._rounds) == 2 else boards
         on_threads(threads, chunk if len(self._rounds) == 2 else turn, range(pieces))
         _add_notes(notes, pieces, size, root.closing)
+        self._add_leaves(0, 0, player, plans, widths, root.closing)
+        rule = _unmoving(rule) if self.frozen > 0 else rule
         _go_up(self._rounds[0], 0, player, rule, self.regret_sum.early[0], steps, root, out)
+
+    def _add_leaves(
+        self, number: int, board: int, player: int, plans: Pair, widths: tuple[int, int], out: Float
+    ) -> None:
+        """Add what a value network says of the closings of a board, if the spot ends there."""
+        leaves = self.form.leaves
+        if leaves is not None and number + 1 == self.form.game.betting_rounds:
+            first, end = self.form.rounds[number].first_child[board : board + 2]
+            entering = Entering(board, plans, widths, range(int(first), int(end)))
+            found = leaves.closings(entering, player, self.iteration).ravel()
+            out[: found.size] += found
 
     def _turn_board(
         self,
@@ -324,6 +342,8 @@ class SpotCFR(Solver):
         _clear(scratch.closing, self._rounds[2].betting.roots * widths[player])
         first, end = self.form.rounds[1].first_child[board : board + 2]
         self._last(2, int(first), int(end), player, rule, salt, scratch.plans, widths, lane, scratch.closing)
+        self._add_leaves(1, board, player, scratch.plans, widths, scratch.closing)
+        rule = _unmoving(rule) if self.frozen > 1 else rule
         _go_up(at, board, player, rule, self.regret_sum.early[1], steps, scratch, out)
 
     def _last(
@@ -380,6 +400,13 @@ def _add_notes(notes: Float, pieces: int, size: int, out: Float) -> None:
         for piece in range(1, pieces):
             total += notes[piece, k]
         out[k] = total
+
+
+def _unmoving(rule: Float) -> Float:
+    """Return a rule's coefficients, but such that regrets stay what they are."""
+    unmoving = rule.copy()
+    unmoving[:4] = 1.0, 1.0, 0.0, NO_FLOOR
+    return unmoving
 
 
 def _widths(at: RoundArrays, board: int) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from equipoise.lanes import LANES, aligned_zeros, load, store, zeros
 from equipoise.threads import on_threads
 from equipoise.trees.betting_tree import Betting
 from equipoise.trees.spot_form import Boards, Ends, Locked, SpotForm
+from equipoise.trees.spot_leaves import Entering
 from equipoise.trees.spot_values import (
     Scratch,
     add_closings,
@@ -298,7 +299,7 @@ class SpotEvaluator:
         if len(self._rounds) == 1:
             self._last(lane, strategy, 0, 0, 1, player, self._weights, self._steps, out, best)
             return
-        steps = self._down(lane, strategy, 0, 0, player, self._weights, self._steps, both=False)
+        steps = self._down(lane, strategy, 0, 0, player, self._weights, self._steps, both=self._ends_after(0))
         before, boards = lane.scratch[0].plans, self.form.rounds[1].num_boards
         together = self._at_once if len(self._rounds) == 2 else 1
         size = self._rounds[0].onward.shape[1] * steps[player]
@@ -318,7 +319,25 @@ class SpotEvaluator:
 
         on_threads(self.threads, work, range(len(notes)))
         lane.scratch[0].closing[:size], lane.closing[0][:size] = notes.sum(axis=0)
+        self._add_leaves(lane, 0, 0, player, steps)
         self._up(lane, 0, 0, player, self._steps, out, best)
+
+    def _ends_after(self, number: int) -> bool:
+        """Return whether a network values the closings of a round: from both players' reach of them."""
+        return self.form.leaves is not None and number + 1 == self.form.game.betting_rounds
+
+    def _add_leaves(self, lane: _Lane, number: int, board: int, player: int, widths: tuple[int, int]) -> None:
+        """Add what a value network says of the closings, at the ranges of the strategies that are valued.
+
+        Best responses get the same values: what they could gain after the deal is not known.
+        """
+        if self._ends_after(number):
+            assert self.form.leaves is not None
+            first, end = self.form.rounds[number].first_child[board : board + 2]
+            entering = Entering(board, lane.scratch[number].plans, widths, range(int(first), int(end)))
+            found = self.form.leaves.closings(entering, player, 0).ravel()
+            lane.scratch[number].closing[: found.size] += found
+            lane.closing[number][: found.size] += found
 
     def _down(
         self,
@@ -385,6 +404,7 @@ class SpotEvaluator:
         both: bool = False,
     ) -> None:
         """Value one board with all that follows it, on one thread."""
+        both = both or self._ends_after(number)
         widths = self._down(lane, strategy, number, board, player, before, steps, both=both)
         if number + 1 < len(self._rounds):
             closing, response = lane.scratch[number].closing, lane.closing[number]
@@ -400,6 +420,7 @@ class SpotEvaluator:
             else:
                 for child in children:
                     self._board(lane, strategy, number + 1, child, player, plans, widths, closing, response)
+            self._add_leaves(lane, number, board, player, widths)
         self._up(lane, number, board, player, steps, out, best)
 
     def _last(

@@ -25,11 +25,13 @@ import numpy.typing as npt
 from equipoise.compiled import kernel
 from equipoise.games.betting import BettingState
 from equipoise.games.hand_ranks import deck_bits, hand_rank
-from equipoise.games.spots import Spot
+from equipoise.games.spots import VALUES, Spot
 from equipoise.lanes import LANES
 from equipoise.trees.betting_tree import Betting, Leaf, bets_below, round_rows
 from equipoise.trees.digest import digest
+from equipoise.trees.spot_leaves import BoardHands, NetworkValues
 from equipoise.trees.treeplex import Float, Int64, UInt64
+from equipoise.trees.value_network import groups_of, hand_strengths, load_network, require_round
 
 Int32 = npt.NDArray[np.int32]
 UInt16 = npt.NDArray[np.uint16]
@@ -138,6 +140,7 @@ class SpotForm:
     rounds: tuple[Round, ...]
     hands: tuple[Int64, Int64]  # each player's hands before the spot's board, as places in the game's list
     weights: tuple[Float, Float]
+    leaves: NetworkValues | None = None  # what closings are worth over checking down, in spots that end early
 
     @property
     def num_entries(self) -> int:
@@ -162,10 +165,14 @@ class SpotForm:
 
 def spot_form(game: Spot) -> SpotForm:
     """Return a spot's form."""
+    network = load_network(game.values) if game.until is not None and game.values not in VALUES else None
+    if network is not None:
+        require_round(network, str(game.until))
     hands = [np.flatnonzero((w > 0.0) & (c > 0.0)) for w, c in zip(game.weights, game.compatible, strict=True)]
     weights = [game.weights[player][hands[player]] for player in range(2)]
     symmetries = _symmetries(game)
     rounds: list[Round] = []
+    ending: list[Leaf] = []  # the closings where the spot ends
     bets = bets_below(game.betting)
     roots, closings = [0], np.zeros((2, 1), np.int64)
     deck = game.deck.size
@@ -197,9 +204,49 @@ def spot_form(game: Spot) -> SpotForm:
         if number > 0:
             children = np.bincount(rounds[-1].parent, minlength=rounds[-2].num_boards)
             rounds[-2].first_child[1:] = np.cumsum(children)
+        if number + 1 == game.betting_rounds:
+            ending = going_on
         roots = [leaf.node for leaf in going_on]
         closings = np.array([[leaf.rows[player] for leaf in going_on] for player in range(2)], np.int64)
-    return SpotForm(game=game, rounds=tuple(rounds), hands=(hands[0], hands[1]), weights=(weights[0], weights[1]))
+    return SpotForm(
+        game=game,
+        rounds=tuple(rounds),
+        hands=(hands[0], hands[1]),
+        weights=(weights[0], weights[1]),
+        leaves=None if network is None else NetworkValues(game, network, ending, *_valued_hands(game, rounds)),
+    )
+
+
+def _valued_hands(game: Spot, rounds: Sequence[Round]) -> tuple[BoardHands, float]:
+    """Return the hands of the round that a network values, and the chance of each of its boards."""
+    each, cards = rounds[game.betting_rounds], np.array(game.hands, np.int64)
+    boards = each.boards
+    total = int(boards.start[-1, 1] + boards.width[-1, 1])
+    group, same, card = np.zeros(total, np.int64), np.full(total, -1, np.int64), np.zeros((total, 2), np.int64)
+    counts = []
+    for board, dealt in enumerate(each.cards):
+        mine = [each.hands[player][board] for player in range(2)]
+        found, count = groups_of([hand_strengths(dealt, cards[own], game.deck) for own in mine])
+        counts.append(count)
+        for player in range(2):
+            first, live = int(boards.start[board, player]), len(mine[player])
+            group[first : first + live] = found[player]
+            card[first : first + live] = cards[mine[player]]
+            places = boards.same[first : first + live].astype(np.int64)
+            same[first : first + live] = np.where(places < boards.width[board, 1 - player], places, -1)
+    hands = BoardHands(
+        live=boards.live,
+        start=boards.start,
+        card=card,
+        group=group,
+        groups=np.array(counts),
+        same=same,
+        images=boards.images,
+        image_start=boards.image_start,
+        width=boards.width,
+        image_place=boards.image_place,
+    )
+    return hands, each.deal
 
 
 class _Place(NamedTuple):

@@ -30,6 +30,26 @@ def print_rows(rows: Iterable[Sequence[str]], *, columns: Sequence[str]) -> None
     print_table(table)
 
 
+def print_losses(numbers: Mapping[str, Any]) -> None:
+    """Print what a value network came to, next to published losses."""
+    units = {
+        "huber": f"+- {numbers['huber_error']:.2g}: CFVs over the pot, all hands of both players alike",
+        "mean_absolute": "of the pot",
+        "weighted_absolute": "of the pot, hands by how often they are held",
+        "half_pot_huber": "with values over half the pot",
+        "check_down_huber": "of equity alone",
+        "seconds": "s",
+    }
+    width = max(len(name) for name in numbers) + 1
+    for name, number in numbers.items():
+        if name != "huber_error":
+            shown = (
+                f"{number:.4g}" if isinstance(number, float) else f"{number:,}" if isinstance(number, int) else number
+            )
+            told = "as printed; how it averages is not known" if name.startswith("published_") else units.get(name, "")
+            print(f"{name:<{width}}{shown} {told}".rstrip())  # noqa: T201
+
+
 def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     """Print named numbers, one a line, with what they are measured in."""
     units = {"value": f"{unit} to player 0", "nash_conv": unit, "exploitability": f"{unit} (nash_conv / 2)"}
