@@ -77,7 +77,8 @@ def test_a_run_shows_its_settings_and_its_machine(room, served):
 def test_exports_are_files(room, served):
     window = room("runs?run=page/kuhn")
     with window.expect_download() as download:
-        window.get_by_role("link", name="Export CSV").click()
+        window.get_by_text("Export", exact=True).click()
+        window.get_by_role("link", name="CSV").click()
     assert download.value.suggested_filename == "kuhn.csv"
     text = download.value.path().read_text()
     assert text.startswith("player,infoset,action,probability") and text.count("\n") == 25
@@ -99,7 +100,7 @@ def test_start_watch_stop_and_resume(room, served):
     window.get_by_text("Start a run").click()
     window.get_by_label("Game").fill("leduc_poker")
     window.get_by_label("Algorithm").select_option("cfr")
-    window.get_by_label("Iterations").fill("1000000000")
+    window.get_by_label("Iterations", exact=True).fill("1000000000")
     window.get_by_label("Name").fill("long")
     window.get_by_role("button", name="Start").click()
     expect(window.get_by_role("row", name="page/long")).to_contain_text("running")

@@ -28,7 +28,7 @@ export async function open(place, query, page) {
       post("/api/match/start", said).then(({match}) => { page.replace({match}); follow(match); }).catch(page.fail);
     }},
       h("div", {class: "fields"},
-        field("Player A", choice(names, first, {name: "a"})),
+        field("Player A", choice(names, first, {name: "a"}), "a run, a policy file or a baseline"),
         field("Player B", choice(names, query.get("b") ?? baselines[0], {name: "b"})),
         field("Hands", h("input", {name: "hands", value: "1000000", inputmode: "numeric"}), "each deal is played from both seats"),
         field("Luck", choice([["auto", "taken out where that is quick"], ["both", "AIVAT, both strategies known"], ["a", "AIVAT, A's strategy known"], ["b", "AIVAT, B's strategy known"], ["none", "left in"]], "auto", {name: "aivat"})),
@@ -66,7 +66,7 @@ export async function open(place, query, page) {
     const {matches} = await get("/api/matches");
     if (!matches.length) return put(list);
     const columns = [
-      {title: "Match", head: true, of: (each) => h("button", {type: "button", class: "quiet", onclick: () => { page.replace({match: each.match}); follow(each.match); }}, `${each.a} against ${each.b}`)},
+      {title: "Match", head: true, of: (each) => page.link("compare", {match: each.match}, `${each.a} against ${each.b}`)},
       {title: "Status", of: (each) => WORDS[each.status] ?? each.status},
       {title: "A wins", numeric: true, of: (each) => (each.result ? outcome(each.result) : "–")},
       {title: "Hands", numeric: true, of: (each) => (each.exact ? "exact" : number(each.hands))},
@@ -86,7 +86,7 @@ export async function open(place, query, page) {
 function outcome(found) {
   if (found.exact) return `${number(found.mean_mbb ?? found.mean)} ${"mean_mbb" in found ? "mbb/g" : "a hand"}`;
   const [mean, interval, unit] = "mean_mbb" in found ? [found.mean_mbb, found.interval_95_mbb, "mbb/g"] : [found.mean, found.interval_95, "a hand"];
-  return `${number(mean)} ${unit} (${number(interval[0])} to ${number(interval[1])})`;
+  return `${number(mean)} ${unit} (95 %: ${number(interval[0])} to ${number(interval[1])})`;
 }
 
 function summary(news, standings, page) {
@@ -94,8 +94,8 @@ function summary(news, standings, page) {
   const stop = () => post("/api/match/stop", {match: news.match}).catch(page.fail);
   return [
     h("p", {}, h("strong", {}, news.a), " (A) against ", h("strong", {}, news.b), ` (B): ${WORDS[news.status] ?? news.status}`, news.status === "failed" ? h("span", {class: "mistake"}, ` ${news.progress}`) : null),
-    last ? h("p", {class: "large", role: "status"}, "A wins ", h("strong", {}, outcome(last)), last.exact ? ", exactly" : ", with its 95 % interval") : news.status === "running" ? h("p", {class: "note"}, news.progress || "starting …") : null,
-    last?.hands ? h("p", {class: "note"}, `${number(last.hands)} of ${number(news.hands)} hands`, h("progress", {value: last.hands, max: news.hands, "aria-label": "hands played"})) : null,
+    last ? h("p", {class: "large", role: "status"}, "A wins ", h("strong", {}, outcome(last)), last.exact ? ", exactly" : null) : news.status === "running" ? h("p", {class: "note"}, news.progress || "starting …") : null,
+    last?.hands ? h("p", {class: "note"}, `${number(last.hands)} of ${number(news.hands)} hands`, news.status === "running" ? h("progress", {value: last.hands, max: news.hands, "aria-label": "hands played"}) : null) : null,
     news.result?.estimates ? table([
       {title: "Estimate", head: true, of: ([name]) => ({plain: "plain", duplicate: "duplicate: each deal from both seats", aivat: `AIVAT: luck taken out (${news.result.known} known)`})[name] ?? name},
       {title: "A wins a hand", numeric: true, of: ([, each]) => number(each.mean)},

@@ -12,7 +12,7 @@ const SIGNS = {running: "▶", starting: "…", finished: "✓", stopped: "❚�
 const MOST_CHOSEN = 8;
 
 export async function open(place, query, page) {
-  const state = {runs: [], chosen: query.getAll("run"), axis: query.get("axis") ?? "iteration", measure: query.get("measure"), logs: new Map(), sort: {column: 6, down: true}};
+  const state = {runs: [], chosen: query.getAll("run"), axis: query.get("axis") ?? "iteration", measure: query.get("measure"), logs: new Map(), sort: null};  // the latest first
   const list = h("section", {"aria-label": "All runs"});
   const picture = h("section", {"aria-label": "Curves", hidden: true});
   const details = h("section", {"aria-label": "Details"});
@@ -40,19 +40,17 @@ export async function open(place, query, page) {
         disabled: "error" in run || run.status === "failed" || run.status === "starting", onchange: (event) => choose(run.run, event.target.checked)})},
       {title: "Run", head: true, sort: (run) => run.run, of: (run) => run.run},
       {title: "Status", sort: (run) => run.status, of: (run) => status(run)},
-      {title: "Game", sort: (run) => run.game, class: "game", of: (run) => short(run.game)},
-      {title: "Algorithm", sort: (run) => run.algorithm, of: (run) => run.algorithm || "default"},
       {title: "Exploitability", numeric: true, sort: (run) => run.exploitability, of: (run) => worth(run)},
-      {title: "Iterations", numeric: true, sort: (run) => run.created, of: (run) => number(run.iteration)},
+      {title: "Iterations", numeric: true, sort: (run) => run.iteration, of: (run) => number(run.iteration)},
       {title: "Time", numeric: true, sort: (run) => run.seconds, of: (run) => duration(run.seconds)},
+      {title: "Game", sort: (run) => run.game, class: "game", of: (run) => short(run.game)},
+      {title: "Algorithm", sort: (run) => run.algorithm, class: "whole", of: (run) => run.algorithm || "default"},
     ];
-    columns[6].sort = (run) => run.iteration;
-    const unsorted = state.sort.column === 6 && state.sort.initial !== false;
     put(list, h("h2", {}, "All runs"), table(columns, state.runs, {
       caption: "All runs",
-      sort: unsorted ? undefined : state.sort,
+      sort: state.sort,
       onSort: (column) => {
-        state.sort = {column, down: state.sort.column === column && state.sort.initial === false ? !state.sort.down : false, initial: false};
+        state.sort = {column, down: state.sort?.column === column && !state.sort.down};
         showList();
       },
       row: (run) => ({class: state.chosen.includes(run.run) ? "chosen" : undefined}),
@@ -126,7 +124,7 @@ export async function open(place, query, page) {
 
   async function showDetails() {
     const found = await Promise.all(state.chosen.map((run) => get("/api/run", {run}).catch((error) => ({run, error: error.message}))));
-    put(details, found.map((run) => about(run, page)));
+    put(details, found.map((run) => about(run, page, found.length === 1)));
     for (const run of found) if (!run.error) state.logs.set(run.run, {...run, ...state.logs.get(run.run), levels: run.levels});
     if (state.chosen.length) draw();
   }
@@ -134,7 +132,10 @@ export async function open(place, query, page) {
   function updateStandings() {
     for (const [run, standing] of state.logs) {
       const box = details.querySelector(`[data-run="${CSS.escape(run)}"]`);
-      if (box) put(box.querySelector(".standing"), standingOf(standing, page));
+      const shown = JSON.stringify([standing.status, standing.progress, standing.status === "running" ? 0 : standing.iteration]);
+      if (!box || box.dataset.shown === shown) continue;  // what is being typed or chosen there stays
+      box.dataset.shown = shown;
+      put(box.querySelector(".standing"), standingOf(standing, page));
     }
   }
 
@@ -154,7 +155,7 @@ export async function open(place, query, page) {
 }
 
 function short(game) {
-  return game && game.length > 60 ? h("span", {title: game}, `${game.slice(0, 57)}…`) : game;
+  return game && game.length > 34 ? h("span", {title: game}, `${game.slice(0, 32)}…`) : game;
 }
 
 function status(run) {
@@ -169,19 +170,23 @@ function worth(run) {
 }
 
 function standingOf(run, page) {
-  const act = (path, said) => () => post(path, {run: run.run}).then(() => page.say(said)).catch(page.fail);
-  const exports = [["npz", "policy"], ["csv", "CSV"], ["json", "JSON"], ["toml", "settings"], ["log", "log"]];
+  const act = (path, said, more) => () => post(path, {run: run.run, ...more}).then(() => page.say(said)).catch(page.fail);
+  const exports = [["npz", "policy (.npz)"], ["csv", "CSV"], ["json", "JSON"], ["toml", "settings (.toml)"], ["log", "log"]];
+  const further = h("input", {inputmode: "numeric", size: "9", value: String(2 * (run.iteration || 1000)), "aria-label": `iterations of ${run.run} in all`});
   return [
     h("p", {}, status(run), run.progress ? h("span", {class: "note"}, ` ${run.progress}`) : null),
     h("div", {class: "buttons"},
       run.status === "running" || run.status === "starting"
         ? h("button", {type: "button", onclick: act("/api/run/stop", `${run.run} stops after this step and writes a checkpoint`)}, "Stop")
-        : h("button", {type: "button", onclick: act("/api/run/resume", `${run.run} goes on`)}, "Resume"),
-      exports.map(([to, text]) => h("a", {class: "button quiet", href: `/api/run/export${asText({run: run.run, to})}`, download: ""}, `Export ${text}`))),
+        : run.status === "finished"
+          ? h("form", {class: "inline", onsubmit: (event) => { event.preventDefault(); act("/api/run/resume", `${run.run} goes on`, {iterations: further.value})(); }}, h("button", {type: "submit"}, "Go on to"), further, "iterations")
+          : h("button", {type: "button", onclick: act("/api/run/resume", `${run.run} goes on`)}, "Resume"),
+      h("details", {class: "menu"}, h("summary", {class: "button quiet"}, "Export"),
+        h("div", {}, exports.map(([to, text]) => h("a", {href: `/api/run/export${asText({run: run.run, to})}`, download: ""}, text))))),
   ];
 }
 
-function about(run, page) {
+function about(run, page, alone) {
   if (run.error) return h("div", {class: "card"}, h("h2", {}, run.run), h("p", {class: "mistake"}, run.error));
   const {settings, machine, versions, result} = run;
   const stop = Object.entries(settings.stop ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${number(value)}`).join(", ");
@@ -189,10 +194,10 @@ function about(run, page) {
   return h("div", {class: "card", "data-run": run.run},
     h("h2", {}, run.run),
     h("div", {class: "standing"}, standingOf(run, page)),
-    h("div", {class: "columns"},
+    h("details", {open: alone}, h("summary", {}, "Settings, result and machine"), h("div", {class: "columns"},
       h("div", {}, h("h3", {}, "Settings"), facts({...plain, "stops at": stop, ...Object.fromEntries(Object.entries(settings.parameters ?? {}).flatMap(flat))})),
       h("div", {}, result && Object.keys(result).length ? [h("h3", {}, "Result"), facts(Object.fromEntries(Object.entries(result).filter(([name]) => !(name in plain))))] : null,
-        h("h3", {}, "Machine"), facts({...machine, memory_bytes: machine.memory_bytes ? `${number(machine.memory_bytes / 2 ** 30, 3)} GiB` : undefined, ...versions}))));
+        h("h3", {}, "Machine"), facts({...machine, memory_bytes: machine.memory_bytes ? `${number(machine.memory_bytes / 2 ** 30, 3)} GiB` : undefined, ...versions})))));
 }
 
 function flat([name, value]) {

@@ -167,6 +167,7 @@ export async function open(place, query, page) {
 
   const more = h("details", {class: "card"}, h("summary", {}, "Rake and locks"), h("div", {class: "fields"}, ["rake", "cap", "locks"].map((key) => field(TEXTS[key][0], inputs[key], TEXTS[key][1]))));
   place.append(
+    h("div", {class: "fields"}, field("Load a saved spot", saved)),
     h("form", {onsubmit: solve},
       h("div", {class: "columns"},
         h("section", {"aria-label": "Board"}, h("h2", {}, "Board"), boardShown, field("Cards", board, "three to five: the flop, and the turn and the river if they are there"), picker),
@@ -178,7 +179,7 @@ export async function open(place, query, page) {
         field("Until", until, "exploitability in per cent of the pot"), field("Threads", threads), field("Memory", storage), field("Name", name, "of the run, or to save the spot; made up if empty")),
       h("div", {class: "buttons"}, h("button", {type: "submit"}, "Solve"),
         h("button", {type: "button", class: "quiet", onclick: () => post("/api/spot/save", {...said(), name: name.value.trim() || "spot"}).then(({file}) => { page.say(`saved as ${file}`); return listSaved(); }).catch(page.fail)}, "Save the spot")),
-      field("Load a saved spot", saved)),
+    ),
     progress);
   saved.addEventListener("change", () => { if (saved.value) get("/api/spot", {file: saved.value}).then(({spot: found}) => fill(found)).catch(page.fail); });
 
