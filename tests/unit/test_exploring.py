@@ -6,18 +6,18 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from equipoise.policies.board_policy import BoardPolicy
 
 import equipoise
 from equipoise.errors import DamagedFile, InvalidNotation, InvalidParameter, NotSupported, TooLarge
 from equipoise.evaluation.appraisers import appraiser
 from equipoise.evaluation.match import exact_match
-from equipoise.evaluation.players import BASELINES, BoardPolicyPlayer, player_of
+from equipoise.evaluation.players import BASELINES, HoldemPlayer, player_of
 from equipoise.evaluation.showdowns import all_in_payoff
 from equipoise.exploring import Explorer, differences
 from equipoise.exploring.play import Record, Session, make_table, read_record
 from equipoise.games import load_game
 from equipoise.games.notation import read_state
+from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.regret.rules import DiscountedCFR
 from equipoise.solvers.spot_cfr import SpotCFR
@@ -40,7 +40,7 @@ def policies():
 def boards():
     game = small_holdem()
     form = board_form(game)
-    return BoardPolicy(form=form, strategy=RandomStrategy(form))
+    return HoldemPolicy(rules=form.game, strategy=RandomStrategy(form))
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_policies_are_compared_where_play_comes(policies):
 
 
 def test_large_games_are_compared_round_by_round(boards):
-    first, second = Explorer(appraiser(boards)), Explorer(appraiser("uniform", game=boards.poker))
+    first, second = Explorer(appraiser(boards)), Explorer(appraiser("uniform", game=boards.rules))
     start, later = differences(first, second), differences(first, second, line="cc/", board="2c3d")
     assert "before the board" in start["compared"] and "on 2c3d" in later["compared"]
     assert all("/2c3d|" in row["infoset"] for row in later["rows"]) and later["rows"]
@@ -306,8 +306,8 @@ def test_practice_from_a_line_deals_hands_that_come_there(spot_policy, boards):
 
 def test_hands_of_hold_em_are_played_against_a_policy_over_boards(boards):
     played = Session(
-        Record(game=boards.poker.address, opponent="x", solution="x", seed=3, costs=True),
-        make_table(boards.poker, BoardPolicyPlayer("x", boards), BoardPolicyPlayer("x", boards)),
+        Record(game=boards.rules.address, opponent="x", solution="x", seed=3, costs=True),
+        make_table(boards.rules, HoldemPlayer("x", boards), HoldemPlayer("x", boards)),
     )
     play_hands(played, 20, random.Random(1))
     assert played.score()["luck_method"].startswith("AIVAT")
