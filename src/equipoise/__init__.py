@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from equipoise.experiments.compare import Comparison, compare
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.games.spots import spot
-    from equipoise.policies import Policy
+    from equipoise.policies import Policy, open_strategy
     from equipoise.resolving import Resolved, resolve
     from equipoise.solving import Solution, as_policy, load_policy, resume, solve
     from equipoise.value_training import train_values
@@ -47,6 +47,7 @@ _HOMES = {
     "load_game": "equipoise.games",
     "load_policy": "equipoise.solving",
     "nash_conv": "equipoise.evaluation",
+    "open_strategy": "equipoise.policies",
     "play_match": "equipoise.evaluation",
     "resolve": "equipoise.resolving",
     "resume": "equipoise.solving",
@@ -77,6 +78,7 @@ __all__ = [
     "load_game",
     "load_policy",
     "nash_conv",
+    "open_strategy",
     "play_match",
     "resolve",
     "resume",
