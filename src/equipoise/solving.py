@@ -436,9 +436,8 @@ def rehearse(
         "checkpoint_bytes": whole,
         "disk_bytes": require_disk(Path() if out is None else out, whole),
     }
-    if hasattr(solver, "diagnostics"):
-        parts = solver.diagnostics()
-        numbers |= {f"{name}_per_iteration": parts[name] / solver.iteration for name in PARTS if name in parts}
+    parts = solver.diagnostics()
+    numbers |= {f"{name}_per_iteration": parts[name] / solver.iteration for name in PARTS if name in parts}
     if (limit := config["stop"]["iterations"]) is not None:
         numbers["solving_seconds_in_all"] = limit * per_iteration
     return config, numbers

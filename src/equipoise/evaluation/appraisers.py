@@ -1,32 +1,22 @@
 """The one door to values of actions: from a policy and an opponent to what can appraise the game they play."""
 
 import time
-from functools import partial
+from collections.abc import Callable
 
 from equipoise.errors import NotMeasurable, NotSupported
 from equipoise.evaluation.appraisal import Appraisal, Appraiser, InfosetValues
 from equipoise.evaluation.board_action_values import BoardAppraiser
 from equipoise.evaluation.listed_values import ListedAppraiser
 from equipoise.evaluation.match import Entrant, betting_can_be_listed, seat_players
-from equipoise.evaluation.players import (
-    Baseline,
-    BoardPlayer,
-    HoldemPlayer,
-    ListedPlayer,
-    LockstepPlayer,
-    Player,
-    QueriedPlayer,
-)
+from equipoise.evaluation.players import Seat, both
 from equipoise.evaluation.sampled_values import SampledAppraiser
 from equipoise.evaluation.spot_action_values import SpotAppraiser
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import too_large_to_list
 from equipoise.games.spots import Spot
-from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.trees.board_evaluator import OnBoards, silent
 from equipoise.trees.board_form import has_board_form
-from equipoise.trees.spot_form import spot_form
 from equipoise.trees.treeplex import Float
 
 
@@ -48,20 +38,18 @@ def appraiser(
     played, (player, other) = seat_players(policy, policy if opponent is None else opponent, game)
     if isinstance(played, Spot):
         return _of_spot(played, player, other)
-    if has_board_form(played) and isinstance(player, BoardPlayer) and isinstance(other, BoardPlayer):
-        assert isinstance(played, PokerGame)
-        forms = [each.policy.form for each in (player, other) if isinstance(each, HoldemPlayer)]
-        made = partial(BoardAppraiser, played, player, other, threads=threads, on_boards=on_boards)
-        over_boards = made(form=forms[0]) if forms else made()
-        if patience is not None and over_boards.seconds_to_prepare(time.perf_counter) > patience:
-            return BoardsOrSamples(over_boards, SampledAppraiser(played, player, other))
-        return over_boards
-    if not too_large_to_list(played) and isinstance(player, ListedPlayer) and isinstance(other, ListedPlayer):
-        return ListedAppraiser(played, player, other)
-    asked_at_once = isinstance(player, LockstepPlayer) and isinstance(other, LockstepPlayer)
-    if isinstance(played, PokerGame) and asked_at_once and betting_can_be_listed(played):
-        assert isinstance(player, LockstepPlayer) and isinstance(other, LockstepPlayer)
-        return SampledAppraiser(played, player, other)
+    over_boards, listed = both(player.over_boards, other.over_boards), both(player.listed, other.listed)
+    if isinstance(played, PokerGame) and has_board_form(played) and over_boards is not None:
+        source = over_boards[0] if player.policy is not None else over_boards[1]
+        made = BoardAppraiser(played, *over_boards, form=source.form_over(played), threads=threads, on_boards=on_boards)
+        if patience is not None and made.seconds_to_prepare(time.perf_counter) > patience:
+            return BoardsOrSamples(made, SampledAppraiser(played, *over_boards))
+        return made
+    if listed is not None and not too_large_to_list(played):
+        return ListedAppraiser(played, *listed, is_reached=_reached_by(player))
+    at_once = both(player.lockstep, other.lockstep)
+    if isinstance(played, PokerGame) and at_once is not None and betting_can_be_listed(played):
+        return SampledAppraiser(played, *at_once)
     raise NotMeasurable(f"values of actions in {played.name} cannot be found: it is too large, or its players cannot")
 
 
@@ -95,15 +83,20 @@ class BoardsOrSamples:
         return self._boards.ranges(betting, board)
 
 
-def _of_spot(game: Spot, *players: Player) -> SpotAppraiser:
-    found: list[SpotPolicy | Baseline] = []
-    for player in players:
-        given = player.policy if isinstance(player, QueriedPlayer) else player
-        if not isinstance(given, SpotPolicy | Baseline):
-            raise NotSupported(f"{player.name} cannot be valued in a spot; a solved policy or a simple player can")
-        found.append(given)
-    forms = [each.form for each in found if isinstance(each, SpotPolicy)]
-    return SpotAppraiser(found[0], found[1], forms[0] if forms else spot_form(game))
+def _reached_by(player: Seat) -> Callable[[str], bool]:
+    """Return whether a player's average has weight at an infoset; baselines have it everywhere."""
+    policy = player.policy
+    return (lambda key: True) if policy is None else lambda key: policy[key].reached
+
+
+def _of_spot(game: Spot, player: Seat, other: Seat) -> SpotAppraiser:
+    for each in (player, other):
+        if each.in_spots is None:
+            raise NotSupported(f"{each.name} cannot be valued in a spot; a solved policy or a simple player can")
+    players = both(player.in_spots, other.in_spots)
+    assert players is not None
+    source = players[0] if player.policy is not None else players[1]
+    return SpotAppraiser(*players, source.spot_form(game))
 
 
 def action_values(policy: Entrant, infoset_key: str, *, opponent: Entrant | None = None) -> InfosetValues:

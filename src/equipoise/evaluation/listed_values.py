@@ -19,13 +19,12 @@ from equipoise.errors import UnknownInfoset, nearest
 from equipoise.evaluation.aivat import LuckCorrector
 from equipoise.evaluation.appraisal import Appraisal, Belief, InfosetValues
 from equipoise.evaluation.lines import live_hands, range_at, read_line
-from equipoise.evaluation.players import ListedPlayer, QueriedPlayer
+from equipoise.evaluation.players import ListedPlayer
 from equipoise.games import Game
 from equipoise.games.betting import BettingState
 from equipoise.games.game import pick
 from equipoise.games.notation import read_infoset
 from equipoise.games.poker import Cards, PokerGame
-from equipoise.policies.policy import Policy
 from equipoise.trees.best_response import Evaluator, Strategies
 from equipoise.trees.compile import build_game_tree, build_public_tree, has_public_tree
 from equipoise.trees.game_tree import GameTree
@@ -53,7 +52,14 @@ class ListedAppraiser:
 
     exact = True
 
-    def __init__(self, game: Game, player: ListedPlayer, opponent: ListedPlayer) -> None:
+    def __init__(
+        self,
+        game: Game,
+        player: ListedPlayer,
+        opponent: ListedPlayer,
+        *,
+        is_reached: Callable[[str], bool] = lambda key: True,
+    ) -> None:
         self.game = game
         self._source: GameTree | PublicTree
         if has_public_tree(game):
@@ -63,7 +69,7 @@ class ListedAppraiser:
             self._source = build_game_tree(game)
             self._form = sequence_form(self._source)
         self.method = f"exact ({self._form.engine} form)"
-        self._policy = player.policy if isinstance(player, QueriedPlayer) else None
+        self._is_reached = is_reached  # whether the player's average has weight at an infoset
         own, theirs = player.strategies(self._form), opponent.strategies(self._form)
         corrector, evaluator = LuckCorrector(self._form, self._source), Evaluator(self._form)
         self._sides = tuple(
@@ -149,10 +155,6 @@ class ListedAppraiser:
             paid=paid,
             method=self.method,
         )
-
-    def _is_reached(self, key: str) -> bool:
-        """Return whether the policy's average has weight at an infoset; baselines have it everywhere."""
-        return not isinstance(self._policy, Policy) or self._policy[key].reached
 
     def table(self, player: int) -> dict[str, Float]:
         """Return numbers of all of a player's infosets, in the order of :attr:`keys`: reach, value, and what is lost.

@@ -34,16 +34,7 @@ from equipoise.evaluation.aivat import LuckCorrector
 from equipoise.evaluation.board_aivat import BoardLuck
 from equipoise.evaluation.hands import Hand, recorded_hands
 from equipoise.evaluation.lockstep_play import lockstep_hands, pair_sums, play_in_lockstep
-from equipoise.evaluation.players import (
-    BASELINES,
-    Baseline,
-    BoardPlayer,
-    ListedPlayer,
-    LockstepPlayer,
-    Player,
-    QueriedPlayer,
-    player_of,
-)
+from equipoise.evaluation.players import BASELINES, Player, Seat, both, player_of, seated
 from equipoise.evaluation.rules_play import play_hand_by_rules
 from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, Table, play_pairs
 from equipoise.games import Game, as_game
@@ -51,9 +42,6 @@ from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size, too_large_to_list
 from equipoise.memory import require
 from equipoise.policies import AnyPolicy
-from equipoise.policies.holdem_policy import HoldemPolicy
-from equipoise.policies.policy import Policy
-from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.sampling.tree import SampledGame, compile_listed
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import Evaluator, Strategies
@@ -70,8 +58,8 @@ from equipoise.trees.treeplex import Float, Int32
 
 Known = Literal["both", "a", "b", "none"]
 Through = Literal["tree", "lockstep", "rules"]
-Players = tuple[Player, Player]
-Entrant = Player | AnyPolicy | SpotPolicy | str  # a string names a baseline
+Players = tuple[Seat, Seat]
+Entrant = Player | AnyPolicy | str  # a string names a baseline
 
 OnHands = Callable[[int], None]
 OnStanding = Callable[["Standing"], None]
@@ -312,10 +300,10 @@ class _Watchers:
 def _way_to_play(game: Game, players: Players) -> Through:
     if isinstance(game, PokerGame) and not betting_can_be_listed(game):
         return "rules"
-    asked_at_once = isinstance(game, PokerGame) and all(isinstance(player, LockstepPlayer) for player in players)
+    asked_at_once = isinstance(game, PokerGame) and all(player.lockstep is not None for player in players)
     if asked_at_once and has_board_form(game):  # even where few cards could be listed, it is no gain
         return "lockstep"
-    if all(isinstance(player, ListedPlayer) for player in players) and not too_large_to_list(game):
+    if all(player.listed is not None for player in players) and not too_large_to_list(game):
         return "tree"
     return "lockstep" if asked_at_once else "rules"
 
@@ -332,7 +320,7 @@ def _require_values(game: Game, players: Players, through: Through, known: Known
     """Refuse AIVAT where nothing can value the game."""
     if known == "none" or through == "tree":
         return
-    over_boards = all(isinstance(player, BoardPlayer) for player in players) and has_board_form(game)
+    over_boards = all(player.over_boards is not None for player in players) and has_board_form(game)
     if through == "rules" or not over_boards:
         raise NotMeasurable(f"AIVAT needs exact values, which {game.name} lacks in this match; use --aivat none")
 
@@ -340,11 +328,11 @@ def _require_values(game: Game, players: Players, through: Through, known: Known
 def _on_tree(
     game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
 ) -> _Hands:
-    first, second = players
-    assert isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer)
+    listed = both(players[0].listed, players[1].listed)
+    assert listed is not None
     granted = set_threads(threads) if threads > 1 else 1
     form, sampled = _listed(game)
-    table, starts = correction_table(form, sampled, (first.strategies(form), second.strategies(form)), known)
+    table, starts = correction_table(form, sampled, (listed[0].strategies(form), listed[1].strategies(form)), known)
     chunks: list[FloatTable] = []
     done, recorded, so_far = 0, watched.on_hand is not None, np.zeros(SUMS)
     for batch in play_pairs(sampled, table, pairs=pairs, seed=seed, threads=granted, recorded=recorded):
@@ -361,10 +349,11 @@ def _on_tree(
 def _in_lockstep(
     game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
 ) -> _Hands:
-    first, second = players
-    assert isinstance(game, PokerGame) and isinstance(first, LockstepPlayer) and isinstance(second, LockstepPlayer)
+    at_once = both(players[0].lockstep, players[1].lockstep)
+    assert isinstance(game, PokerGame) and at_once is not None
     tree = betting_tree(game)
-    strategies, names = (first.strategy_on(tree), second.strategy_on(tree)), (first.name, second.name)
+    names = players[0].name, players[1].name
+    strategies = at_once[0].strategy_on(tree), at_once[1].strategy_on(tree)
     if known != "none":
         require(pairs * KEPT_BYTES_A_PAIR, what=f"AIVAT of {2 * pairs:,} hands", instead="play fewer, or leave it out")
     sums = np.zeros(SUMS)
@@ -381,7 +370,7 @@ def _in_lockstep(
         return _Hands(sums, (0.0, 0.0), 1)
     granted = set_threads(threads)
     form = board_form(game)
-    by_boards = [player.strategy_over(form) for player in players if isinstance(player, BoardPlayer)]
+    by_boards = [each.over_boards.strategy_over(form) for each in players if each.over_boards is not None]
     observer = A if known == "b" else B
     luck = BoardLuck(form, by_boards[1 - observer], by_boards[observer] if known == "both" else None, threads=granted)
     # By the observer's seat: A sits where the observer does, or in the other seat.
@@ -399,15 +388,16 @@ def _by_rules(
 ) -> _Hands:
     """Play through the rules, on one thread and without AIVAT."""
     for player in players:
-        if isinstance(player, QueriedPlayer) and isinstance(player.policy, Policy):
-            now = compile_game(game).fingerprint if not too_large_to_list(game) else described(game)
-            policy = player.policy
+        policy = player.policy
+        if policy is not None and policy.fingerprint is not None:
+            listed = policy.fingerprint.startswith(("tree:", "public:"))
+            now = compile_game(game).fingerprint if listed else described(game)
             require_same_game(policy.fingerprint, now, what=player.name, of=policy.game, game=game.address)
-    sums = np.zeros(SUMS)
+    sums, at_table = np.zeros(SUMS), (players[0].player, players[1].player)
     for pair in range(pairs):
         won = np.zeros((1, 2))
         for seat in range(2):
-            hand = play_hand_by_rules(game, players, seat_of_a=seat, seed=seed, pair=pair)
+            hand = play_hand_by_rules(game, at_table, seat_of_a=seat, seed=seed, pair=pair)
             won[0, seat] = hand.payoff_to_a()
             if watched.on_hand is not None:
                 watched.on_hand(hand)
@@ -427,14 +417,15 @@ def exact_match(
     """Return A's exact expected payoff against B from both seats, on a game that can be listed or is over boards."""
     played, (first, second) = seat_players(a, b, game)
     names, granted = (first.name, second.name), set_threads(threads) if threads > 1 else 1
-    if isinstance(first, BoardPlayer) and isinstance(second, BoardPlayer) and has_board_form(played):
+    over_boards, listed = both(first.over_boards, second.over_boards), both(first.listed, second.listed)
+    if over_boards is not None and has_board_form(played):
         boards = board_form(played)
-        strategies = first.strategy_over(boards), second.strategy_over(boards)
+        strategies = over_boards[0].strategy_over(boards), over_boards[1].strategy_over(boards)
         won, lost = BoardEvaluator(boards, threads=granted, on_boards=on_boards).match_values(*strategies)
-    elif isinstance(first, ListedPlayer) and isinstance(second, ListedPlayer) and not too_large_to_list(played):
+    elif listed is not None and not too_large_to_list(played):
         form, _ = _listed(played)
         evaluator = Evaluator(form, threads=granted)
-        mine, theirs = first.strategies(form), second.strategies(form)
+        mine, theirs = listed[0].strategies(form), listed[1].strategies(form)
         won, lost = evaluator.value((mine[0], theirs[1])), evaluator.value((theirs[0], mine[1]))
     else:
         raise NotMeasurable(
@@ -452,50 +443,43 @@ def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:
 
 def seat_players(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game, Players]:
     """Return the game and the two players, or say why these two cannot play each other."""
-    players = _player(a, "A"), _player(b, "B")
-    found = [player for player in players if isinstance(player, QueriedPlayer)]
-    if len(found) == 2 and found[0].policy.game != found[1].policy.game:
-        prints = [_fingerprint(player) for player in found]
+    players = seated(_player(a, "A")), seated(_player(b, "B"))
+    found = [(player.name, player.policy) for player in players if player.policy is not None]
+    if len(found) == 2 and found[0][1].game != found[1][1].game:
+        prints = [policy.fingerprint for _, policy in found]
         if prints[0] is None or prints[0] != prints[1]:
-            listed = " and ".join(f"{player.name} plays {player.policy.game}" for player in found)
+            listed = " and ".join(f"{name} plays {policy.game}" for name, policy in found)
             raise NotSupported(f"{listed}; a match needs one game")
     if game is not None:
         played = as_game(game)
     elif found:
-        policy = found[0].policy
-        played = policy.rules if isinstance(policy, AnyPolicy) else as_game(policy.game)
+        played = found[0][1].rules
     else:
         raise InvalidParameter("neither player says which game to play; give one, as in --game leduc_poker")
-    for queried in found:
-        _require_game(queried, played)
+    for name, policy in found:
+        _require_game(name, policy, played)
     for player in players:
-        if isinstance(player, Baseline):
-            player.check(played)
+        player.refuses(played)
     return played, players
 
 
-def _fingerprint(player: QueriedPlayer) -> str | None:
-    policy = player.policy
-    return policy.fingerprint if isinstance(policy, AnyPolicy) else None
-
-
-def _require_game(player: QueriedPlayer, played: Game) -> None:
-    """Refuse a game that is not the player's; what is listed later is compared with the policy's fingerprint there."""
-    known, its_game = _fingerprint(player), player.policy.game
-    if isinstance(player.policy, HoldemPolicy):
+def _require_game(name: str, policy: AnyPolicy, played: Game) -> None:
+    """Refuse a game that is not the policy's; what is listed later is compared with its fingerprint there."""
+    known, its_game = policy.fingerprint, policy.game
+    if known is not None and known.startswith("poker:"):
         fits = known == described(played)
     elif its_game == played.address:
         fits = True
     else:  # the same rules may lie somewhere else now
         fits = known is not None and known.startswith("tree:") and known == compile_game(played).fingerprint
     if not fits and its_game == played.address:
-        raise GameChanged(f"{player.name} was made with other rules: {its_game} has changed since")
+        raise GameChanged(f"{name} was made with other rules: {its_game} has changed since")
     if not fits:
-        raise NotSupported(f"{player.name} plays {its_game}, not {played.address}")
+        raise NotSupported(f"{name} plays {its_game}, not {played.address}")
 
 
 def _player(entrant: Entrant, letter: str) -> Player:
-    if isinstance(entrant, AnyPolicy | SpotPolicy):
+    if isinstance(entrant, AnyPolicy):
         return player_of(letter, entrant)
     if isinstance(entrant, str):
         if entrant not in BASELINES:

@@ -2,18 +2,19 @@
 
 A :class:`Player` says, for a history of the rules, with what probabilities it acts; it may use only what the acting
 player sees. A :class:`ListedPlayer` can also write its strategy down for every infoset of a compiled game, a
-:class:`LockstepPlayer` can be asked for many infosets of a poker game at once, and a :class:`BoardPlayer` can be
-evaluated over all boards.
+:class:`LockstepPlayer` can be asked for many infosets of a poker game at once, a :class:`BoardPlayer` can be evaluated
+over all boards, and a :class:`SpotPlayer` in spots. :func:`seated` finds out what somebody can; nobody else asks.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from equipoise.errors import EquipoiseError, NotSupported
 from equipoise.games import Game, State
+from equipoise.games.betting import BettingState, legal_actions
 from equipoise.games.poker import PokerGame
 from equipoise.games.spots import Spot
 from equipoise.policies import AnyPolicy
@@ -23,9 +24,12 @@ from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.trees.best_response import Strategies
 from equipoise.trees.betting_tree import BettingTree, betting_tree
 from equipoise.trees.board_evaluator import BoardStrategy
-from equipoise.trees.board_form import BoardForm
+from equipoise.trees.board_form import BoardForm, board_form
+from equipoise.trees.fingerprint import described
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.situations import BettingStrategy, SituationStrategy
+from equipoise.trees.spot_evaluator import SpotStrategy
+from equipoise.trees.spot_form import SpotForm, spot_form
 from equipoise.trees.treeplex import Float, normalised
 
 
@@ -61,27 +65,30 @@ class LockstepPlayer(Player, Protocol):
 class BoardPlayer(LockstepPlayer, Protocol):
     """A player of a game over boards whose strategy can be written down for all of them, board after board."""
 
+    def form_over(self, game: PokerGame) -> BoardForm:
+        """Return the game's form, the one that the player has if it has one."""
+
     def strategy_over(self, form: BoardForm) -> BoardStrategy:
         """Return the player's strategy for both seats."""
 
 
-class Queried(Protocol):
-    """A policy that says what is played at an infoset, by its key."""
+@runtime_checkable
+class SpotPlayer(Player, Protocol):
+    """A player of spots whose strategy can be written down for some boards of a round."""
 
-    @property
-    def game(self) -> str:
-        """Return the game's text."""
+    def spot_form(self, game: Spot) -> SpotForm:
+        """Return the spot's form, the one that the player has if it has one."""
 
-    def action_probabilities(self, infoset_key: str) -> dict[str, float]:
-        """Return the probability of each action at an infoset."""
+    def strategy_in(self, form: SpotForm) -> SpotStrategy:
+        """Return the player's strategy for both seats."""
 
 
 @dataclass(frozen=True)
 class QueriedPlayer:
-    """A policy at play, infoset by infoset: of a game too large to list it."""
+    """A policy at play, infoset by infoset."""
 
     name: str
-    policy: Queried
+    policy: AnyPolicy
 
     def action_probabilities(self, state: State) -> Sequence[float]:
         return self._fitting(self.policy.action_probabilities(state.infoset_key()), state)
@@ -121,15 +128,38 @@ class HoldemPlayer(QueriedPlayer):
     def strategy_on(self, tree: BettingTree) -> SituationStrategy:
         return self.policy.strategy
 
+    def form_over(self, game: PokerGame) -> BoardForm:
+        return self.policy.form
+
     def strategy_over(self, form: BoardForm) -> BoardStrategy:
         return self.policy.strategy.over(form)
 
 
-def player_of(name: str, policy: AnyPolicy) -> "QueriedPlayer":
+@dataclass(frozen=True)
+class SpotPolicyPlayer(QueriedPlayer):
+    """A saved policy of a spot at play."""
+
+    policy: SpotPolicy
+
+    def spot_form(self, game: Spot) -> SpotForm:
+        return self.policy.form
+
+    def strategy_in(self, form: SpotForm) -> SpotStrategy:
+        if self.policy.form is not form and described(self.policy.form.game) != described(form.game):
+            raise NotSupported(f"the policies are of two spots: {self.policy.game} and {form.game.name}")
+        return self.policy.strategy
+
+
+_PLAYERS: dict[type, Callable[[str, Any], QueriedPlayer]] = {
+    Policy: PolicyPlayer,
+    HoldemPolicy: HoldemPlayer,
+    SpotPolicy: SpotPolicyPlayer,
+}
+
+
+def player_of(name: str, policy: AnyPolicy) -> QueriedPlayer:
     """Return the player who plays by a policy."""
-    if isinstance(policy, SpotPolicy):
-        return QueriedPlayer(name, policy)
-    return HoldemPlayer(name, policy) if isinstance(policy, HoldemPolicy) else PolicyPlayer(name, policy)
+    return _PLAYERS[type(policy)](name, policy)
 
 
 def _uniform(names: Sequence[str]) -> Sequence[float]:
@@ -151,6 +181,42 @@ def _place_of_call(names: Sequence[str]) -> int:
 
 def _certain(place: int, count: int) -> Sequence[float]:
     return [float(action == place) for action in range(count)]
+
+
+def _names_in(form: SpotForm, state: BettingState) -> tuple[str, ...]:
+    """Return the names of a decision's actions."""
+    game = form.game
+    return tuple(game.betting_action_name(state, action) for action in legal_actions(game.betting, state))
+
+
+def places_in(form: SpotForm, number: int, first: int, end: int, *, player: int) -> list[slice]:
+    """Return where a player's entries lie when some boards of a round are written."""
+    each = form.rounds[number]
+    starts = each.boards.table_start[first:end, player] - each.boards.table_start[first, 0]
+    sizes = each.boards.width[first:end, player] * each.entries[player]
+    return [slice(int(a), int(a + size)) for a, size in zip(starts, sizes, strict=True)]
+
+
+class BaselineInSpot:
+    """A simple opponent as a strategy on a spot."""
+
+    def __init__(self, form: SpotForm, probabilities: Callable[[Sequence[str]], Sequence[float]]) -> None:
+        self._form = form
+        self._entries: list[tuple[Float, Float]] = []
+        for each in form.rounds:
+            both = np.zeros(each.entries[0]), np.zeros(each.entries[1])
+            for node, state in enumerate(each.states):
+                names = _names_in(form, state)
+                row = int(each.betting.node_row[node]) - each.betting.roots
+                both[state.player][row : row + len(names)] = probabilities(names)
+            self._entries.append(both)
+
+    def write(self, number: int, first: int, end: int, out: Float) -> None:
+        """Write weights of all actions on some boards of a round."""
+        for player in range(2):
+            entries = self._entries[number][player]
+            for part in places_in(self._form, number, first, end, player=player):
+                out[part] = np.repeat(entries, (part.stop - part.start) // max(1, len(entries)))
 
 
 @dataclass(frozen=True)
@@ -178,9 +244,18 @@ class Baseline:
     def strategy_on(self, tree: BettingTree) -> SituationStrategy:
         return BettingStrategy(tree, self._table(tree))
 
+    def form_over(self, game: PokerGame) -> BoardForm:
+        return board_form(game)
+
     def strategy_over(self, form: BoardForm) -> BoardStrategy:
         tree = betting_tree(form.game)
         return BettingStrategy(tree, self._table(tree), form)
+
+    def spot_form(self, game: Spot) -> SpotForm:
+        return spot_form(game)
+
+    def strategy_in(self, form: SpotForm) -> SpotStrategy:
+        return BaselineInSpot(form, self.probabilities)
 
     def _table(self, tree: BettingTree) -> Float:
         table = np.zeros((tree.num_nodes, tree.num_columns))
@@ -203,3 +278,42 @@ BASELINES = {
         Baseline("always-raise", "makes the smallest bet or raise there is, else calls", True, _raise),
     )
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seat:
+    """Somebody at the table: what can be asked of the player. What is None cannot be."""
+
+    player: Player
+    listed: ListedPlayer | None
+    lockstep: LockstepPlayer | None
+    over_boards: BoardPlayer | None
+    in_spots: SpotPlayer | None
+    policy: AnyPolicy | None  # that the player plays by
+    refuses: Callable[[Game], None]  # a game that the player cannot play
+
+    @property
+    def name(self) -> str:
+        """Return what results and logs call the player."""
+        return self.player.name
+
+
+def seated(player: Player) -> Seat:
+    """Return what can be asked of a player."""
+    return Seat(
+        player=player,
+        listed=player if isinstance(player, ListedPlayer) else None,
+        lockstep=player if isinstance(player, LockstepPlayer) else None,
+        over_boards=player if isinstance(player, BoardPlayer) else None,
+        in_spots=player if isinstance(player, SpotPlayer) else None,
+        policy=player.policy if isinstance(player, QueriedPlayer) else None,
+        refuses=player.check if isinstance(player, Baseline) else lambda game: None,
+    )
+
+
+T = TypeVar("T")
+
+
+def both(first: T | None, second: T | None) -> tuple[T, T] | None:
+    """Return a pair, or None if either is missing."""
+    return None if first is None or second is None else (first, second)

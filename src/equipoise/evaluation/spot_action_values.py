@@ -9,12 +9,10 @@ import numpy.typing as npt
 
 from equipoise.errors import NotSupported
 from equipoise.evaluation.appraisal import Appraisal, Belief, InfosetValues
-from equipoise.evaluation.players import Baseline
-from equipoise.games.betting import BettingState, legal_actions
+from equipoise.evaluation.players import SpotPlayer, places_in
 from equipoise.games.poker import Cards
 from equipoise.games.spots import Spot
-from equipoise.policies.spot_policy import KeptStrategy, SpotPolicy
-from equipoise.trees.fingerprint import described
+from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.trees.spot_evaluator import SpotEvaluator, SpotStrategy
 from equipoise.trees.spot_form import SpotForm
 from equipoise.trees.treeplex import Float
@@ -32,48 +30,12 @@ class Seated:
         if self._strategies[1] is not self._strategies[0]:
             theirs = np.zeros_like(out)
             self._strategies[1].write(number, first, end, theirs)
-            for part in _parts(self._form, number, first, end, player=1):
+            for part in places_in(self._form, number, first, end, player=1):
                 out[part] = theirs[part]
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
         """Refuse: there is nothing to save."""
         raise NotSupported("two strategies at one table are not a policy that can be saved")
-
-
-class BaselineOnSpot:
-    """A simple opponent as a strategy on a spot."""
-
-    def __init__(self, form: SpotForm, baseline: Baseline) -> None:
-        self._form = form
-        self._entries: list[tuple[Float, Float]] = []
-        for each in form.rounds:
-            both = np.zeros(each.entries[0]), np.zeros(each.entries[1])
-            for node, state in enumerate(each.states):
-                names = _names(form, state)
-                row = int(each.betting.node_row[node]) - each.betting.roots
-                both[state.player][row : row + len(names)] = baseline.probabilities(names)
-            self._entries.append(both)
-
-    def write(self, number: int, first: int, end: int, out: Float) -> None:
-        """Write weights of all actions on some boards of a round."""
-        for player in range(2):
-            entries = self._entries[number][player]
-            for part in _parts(self._form, number, first, end, player=player):
-                out[part] = np.repeat(entries, (part.stop - part.start) // max(1, len(entries)))
-
-
-def _names(form: SpotForm, state: BettingState) -> tuple[str, ...]:
-    """Return the names of a decision's actions."""
-    game = form.game
-    return tuple(game.betting_action_name(state, action) for action in legal_actions(game.betting, state))
-
-
-def _parts(form: SpotForm, number: int, first: int, end: int, *, player: int) -> list[slice]:
-    """Return where a player's entries lie when some boards of a round are written."""
-    each = form.rounds[number]
-    starts = each.boards.table_start[first:end, player] - each.boards.table_start[first, 0]
-    sizes = each.boards.width[first:end, player] * each.entries[player]
-    return [slice(int(a), int(a + size)) for a, size in zip(starts, sizes, strict=True)]
 
 
 class SpotAppraiser:
@@ -82,20 +44,13 @@ class SpotAppraiser:
     exact = True
     method = "exact (spot form)"
 
-    def __init__(self, player: SpotPolicy | Baseline, opponent: SpotPolicy | Baseline, form: SpotForm) -> None:
+    def __init__(self, player: SpotPlayer, opponent: SpotPlayer, form: SpotForm) -> None:
         self.game: Spot = form.game
         self._form = form
-        own, theirs = (self._strategy(each) for each in (player, opponent))
+        own, theirs = (each.strategy_in(form) for each in (player, opponent))
         self._policies = tuple(
             SpotPolicy(form=form, strategy=Seated(form, pair)) for pair in ((own, theirs), (theirs, own))
         )
-
-    def _strategy(self, given: SpotPolicy | Baseline) -> SpotStrategy | KeptStrategy:
-        if isinstance(given, Baseline):
-            return BaselineOnSpot(self._form, given)
-        if given.form is not self._form and described(given.form.game) != described(self.game):
-            raise NotSupported(f"the policies are of two spots: {given.game} and {self.game.name}")
-        return given.strategy
 
     @cached_property
     def _start_values(self) -> tuple[float, float]:
