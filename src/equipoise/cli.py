@@ -635,10 +635,10 @@ def match(
 
     players = _entrants(a, b, game, trust_game, device)
     if exact:
-        if log is not None or phh is not None or standings is not None:
-            raise NotSupported(
-                "--exact plays no hands, so there are none to write; leave out --log, --phh and --standings"
-            )
+        if log is not None or phh is not None:
+            raise NotSupported("--exact plays no hands, so there are none to write; leave out --log and --phh")
+        if standings is not None:
+            raise NotSupported("--exact plays no hands, so it stands nowhere in between; leave out --standings")
         with show_counts(f"{a} against {b}", hands=0) as watched:
             expected = exact_match(*players, game=game, threads=threads, on_boards=watched.boards)
         played = expected.rules

@@ -132,6 +132,16 @@ def test_a_run_that_cannot_start_says_why(room):
     window.get_by_label("Game").fill("leduc")
     window.get_by_role("button", name="Start").click()
     expect(window.get_by_role("status").filter(has_text="did you mean")).to_contain_text("leduc_poker")
+    # What only the run itself finds out is said in the list, and can be taken off it.
+    window.get_by_label("Game").fill("leduc_poker")
+    window.get_by_label("Algorithm").select_option("cfr")
+    window.get_by_label("Seconds", exact=True).fill("0")
+    window.get_by_label("Name").fill("wrong")
+    window.get_by_role("button", name="Start").click()
+    row = window.get_by_role("row", name="page/wrong")
+    expect(row).to_contain_text("seconds=0.0 is not valid")
+    row.get_by_role("button", name="Forget").click()
+    expect(row).to_have_count(0)
 
 
 # ---- Compare

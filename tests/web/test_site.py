@@ -1,9 +1,12 @@
 """What the page may open, what it starts, and what a restart leaves: asked without a browser."""
 
+import contextlib
 import fcntl
 import http.client
+import inspect
 import io
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -23,7 +26,8 @@ from equipoise.games.spots import load_spot_file, spot, spot_file
 from equipoise.runs.listing import list_runs, status_of, stop_run
 from equipoise.runs.lock import has_open, holder, is_held
 from equipoise.web import processes, runs, site
-from equipoise.web.answers import Asked, as_json
+from equipoise.web.answers import Asked, Download, Events, Upload, as_json
+from equipoise.web.server import ROOMS
 from equipoise.web.site import Site, site_of
 from tests.web.conftest import serving
 from tests.web.test_rooms import waited_for
@@ -281,3 +285,65 @@ def test_published_levels_belong_to_games_that_there_are():
         len(levels_of(equipoise.load_game(level.game).address)) > 0 for c in CLAIMS.values() for level in c.levels
     )
     assert levels_of("kuhn_poker") == []
+
+
+# ---- hostile questions
+
+NAMES = sorted(
+    set(
+        re.findall(
+            r"""asked\.(?:text|texts|whole|number|flag|mapping|one_of)\(\s*["'](\w+)""",
+            "".join(Path(module.__file__).read_text() for module in ROOMS),
+        )
+    )
+)
+HOSTILE = [
+    None,
+    0,
+    -1,
+    1e308,
+    float("nan"),
+    True,
+    [],
+    {},
+    [[]],
+    {"a": [1]},
+    "",
+    "x",
+    "../..",
+    "/etc/passwd",
+    "-x",
+    "a" * 5000,
+    "\0",
+    "\u202e",
+    "page/kuhn",
+    "page/leduc",
+    "kuhn_poker",
+    "spot(board=",
+    "1e400",
+    "NaN",
+    "[" * 200,
+]
+
+
+@pytest.mark.parametrize("where", [where for module in ROOMS for where in module.ANSWERS])
+def test_whatever_is_asked_the_answer_is_one_line(page, where, monkeypatch):
+    """No question ends in a fault: each name with each kind of nonsense, alone and beside what is right."""
+
+    def refuse(*arguments, **more):
+        raise RunBusy("not now")
+
+    monkeypatch.setattr(processes, "start", refuse)
+    answering = next(module.ANSWERS[where] for module in ROOMS if where in module.ANSWERS)
+    if isinstance(answering, Upload):
+        return
+    ask = (lambda *given: answering.watch(*given)()) if isinstance(answering, Events) else answering
+    right = {"run": "page/kuhn", "policy": "page/kuhn", "game": "kuhn_poker", "a": "page/kuhn", "b": "uniform"}
+    text = inspect.getsource(inspect.unwrap(answering.watch if isinstance(answering, Events) else answering))
+    for name in [each for each in NAMES if f'"{each}"' in text] or NAMES[:3]:
+        for value in HOSTILE:
+            for beside in ({}, right):
+                with contextlib.suppress(equipoise.EquipoiseError):
+                    said = ask(page, Asked({**beside, name: value}))
+                    if not isinstance(said, Download):
+                        json.loads(as_json(said))

@@ -10,6 +10,7 @@ import datetime
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +61,10 @@ class Process:
             raise EquipoiseError(f"it is not known which process writes {self._messages}; stop it in its terminal")
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
+
+    def forget(self) -> None:
+        """Remove what is kept of it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _tail(file: Path) -> str:

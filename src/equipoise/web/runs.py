@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import EquipoiseError, NotSupported
+from equipoise.errors import EquipoiseError, NotFound, NotSupported
 from equipoise.experiments.claims import levels_of
 from equipoise.files import write_text
 from equipoise.policies.export import write_csv, write_json
@@ -94,7 +94,9 @@ def watch(site: Site, asked: Asked) -> Callable[[], Answer | None]:
                 records = opened.read_log()
                 standing = _standing(site, opened, records)
             except EquipoiseError as error:
-                records, standing = [], {"run": address, "error": str(error)}
+                process = _process_of(site, Path(address))  # which may not have written anything yet
+                records = []
+                standing = {"run": address, "error": str(error)} if process is None else _about(process)
             known, before = told.get(address, (0, {}))
             if known > len(records):  # it has started again, or gone back to a checkpoint
                 known = 0
@@ -176,6 +178,17 @@ def _free_name(site: Site, name: str) -> str:
     return free
 
 
+def forget(site: Site, asked: Asked) -> Answer:
+    """Forget a run that could not be started; nothing of it is there but what it said."""
+    address = asked.text("run")
+    asked.require_all_read()
+    process = _process_of(site, Path(address))
+    if process is None or process.is_running or Path(address).exists():
+        raise NotFound(f"{address!r} is not a run that could not be started")
+    process.forget()
+    return {"run": address, "forgotten": True}
+
+
 def stop(site: Site, asked: Asked) -> Answer:
     """Ask a run to stop; it writes a checkpoint first."""
     address = asked.text("run")
@@ -253,6 +266,7 @@ ANSWERS: Answers = {
     "GET /api/run/export": export,
     "POST /api/run/start": start,
     "POST /api/run/stop": stop,
+    "POST /api/run/forget": forget,
     "POST /api/run/resume": resume,
     "EVENTS /api/run/events": Events(watch),
     "EVENTS /api/runs/events": Events(watch_list),

@@ -6,7 +6,9 @@ import json
 import os
 import secrets
 import socket
+import sys
 import tempfile
+import threading
 import time
 import traceback
 import webbrowser
@@ -323,9 +325,8 @@ def serve(
 
     def ready() -> None:
         on_ready(address)
-        if browser:
-            with contextlib.suppress(webbrowser.Error):
-                webbrowser.open(address)
+        if browser and _has_screen():
+            threading.Thread(target=_open_browser, args=(address,), daemon=True).start()
 
     config = uvicorn.Config(
         app,
@@ -340,6 +341,18 @@ def serve(
     )
     with contextlib.suppress(KeyboardInterrupt):
         _Server(config, app.streams, ready).run(sockets=[listening])
+
+
+def _has_screen() -> bool:
+    """Return whether a browser would have a screen: one that runs in the terminal would take it from us."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+def _open_browser(address: str) -> None:
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(address)
 
 
 def _listen(host: str, port: int | None) -> socket.socket:

@@ -19,6 +19,7 @@ from equipoise.games import Game, load_game
 from equipoise.games.catalogue import ADAPTERS, CATALOGUE
 from equipoise.memory import require
 from equipoise.policies import AnyPolicy
+from equipoise.policies.exported import read_exported
 from equipoise.policies.files import game_named_in
 from equipoise.runs.directory import RunDirectory
 from equipoise.solving import load_policy
@@ -141,10 +142,18 @@ class Site:
             checkpoints = sorted((path / "checkpoints").glob("*.npz"))[-1:]
         else:
             texts, stored, checkpoints = set(), [path], []
-        texts |= {game_named_in(file) for file in stored}
+        texts |= {self._game_named_in(file) for file in stored}
         for text in texts:
             self.check_game(text)
         return [*stored, *checkpoints], next((text for text in texts if text in self.games), None)
+
+    def _game_named_in(self, file: Path) -> str:
+        """Return the game that a policy file is of; CSV does not say it, and takes the one that was given."""
+        if file.suffix == ".csv":
+            if len(self.given_games) != 1:
+                raise InvalidParameter(f"{file} does not say which game it is of: equipoise serve {file} GAME")
+            return self.given_games[0]
+        return read_exported(file, None).game if file.suffix == ".json" else game_named_in(file)
 
 
 class OpenPolicies:

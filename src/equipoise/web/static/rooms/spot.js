@@ -152,10 +152,10 @@ export async function open(place, query, page) {
     progress.scrollIntoView({block: "nearest"});
     let log = [];
     end = listen("/api/run/events", {run}, ({runs: [news]}) => {
-      if (news.error) return put(words, h("p", {class: "note"}, "starting …"));
+      if (news.error) return page.fail(new Error(news.error));
       log = [...log.slice(0, news.from), ...news.log];
       const last = log.at(-1);
-      put(words, h("p", {}, h("strong", {}, run), `: ${news.status}`, news.progress ? h("span", {class: "note"}, ` ${news.progress}`) : null),
+      put(words, h("p", {}, h("strong", {}, run), `: ${news.status}`, news.progress ? h("span", {class: news.status === "failed" ? "mistake" : "note"}, ` ${news.progress}`) : null),
         last ? h("p", {class: "large"}, `${number(last.exploitability_pot, 3)} % of the pot`, h("small", {class: "help"}, ` exploitability after ${number(last.iteration)} iterations; the first player takes home ${number(last.ev_first)} chips`)) : null,
         h("div", {class: "buttons"},
           news.status === "running" ? h("button", {type: "button", onclick: () => post("/api/run/stop", {run}).catch(page.fail)}, "Stop") : null,
