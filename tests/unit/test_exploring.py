@@ -132,7 +132,7 @@ def test_hold_em_has_grids_for_both_players(boards):
     some = explorer.node(line="cc/", board="2c3d", hands="55,5c4d")
     assert some["hands_of"] == 4 and some["chosen"]["reach"] < some["all"]["reach"]
     detail = explorer.hand("cc/", "2c3d", "5c4d")
-    assert sum(detail["belief_by_class"].values()) == pytest.approx(1.0)
+    assert sum(each["probability"] for each in detail["belief_by_class"]) == pytest.approx(1.0)
     with pytest.raises(InvalidNotation, match="no hand of 2c2d"):
         explorer.node(line="cc/", board="2c3d", hands="2c2d")
     with pytest.raises(TooLarge):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from equipoise.trees.treeplex import Float
 
 MOST_HANDS = 200  # rows of hands in one answer
 MOST_BELIEVED = 30
+MOST_DRAWN = 60  # states in the drawing of the tree around one
 WEIGHT_DIGITS = 2  # of weights in a range that is written for people
 FROM_HERE_ON = "chips from here on, the pot included: a fold is worth 0"
 AnyPoker = PokerGame | Spot
@@ -235,6 +237,7 @@ class PokerNode:
             "values_are": FROM_HERE_ON,
             "actions": [],
         }
+        said["tree"] = self._drawing()
         if place.state == "deal":
             said["deal"] = {"cards": place.next_deal, "left": self._cards_left()}
         if place.state == "end":
@@ -260,6 +263,7 @@ class PokerNode:
             "all": everything,
             "chosen": means_over(found, some) if hands.strip() else None,
             "reach": float(found.reach.sum()),
+            "reach_on_board": self._reach_on_board(float(found.reach.sum())),
             "hands": [self.hand(place) for place in some[offset : offset + limit]],
             "hands_of": len(some),
         }
@@ -272,6 +276,16 @@ class PokerNode:
                 for player, own in enumerate(self.ranges)
             ]
         return said
+
+    def _reach_on_board(self, reach: float) -> float | None:
+        """Return how often play comes here if this board is dealt; None where boards are not equally likely."""
+        game, left = self.place.game, self.place.game.deck.size
+        if not isinstance(game, PokerGame):
+            return None
+        for count in game.board_cards[: self.place.betting.round + 1]:
+            reach *= comb(left, count)
+            left -= count
+        return reach
 
     def hand(self, number: int) -> dict[str, Any]:
         """Return what is known of one of the acting player's hands."""
@@ -311,7 +325,8 @@ class PokerNode:
             for name, probability in valued.belief.likeliest():
                 cell = class_name(deck, tuple(read_cards(deck, name)))
                 classes[cell] = classes.get(cell, 0.0) + probability
-            said["belief_by_class"] = dict(sorted(classes.items(), key=lambda each: -each[1]))
+            likeliest = sorted(classes.items(), key=lambda each: -each[1])
+            said["belief_by_class"] = [{"what": name, "probability": probability} for name, probability in likeliest]
         return {**self.hand(places[0]), **said}
 
     def grid(self) -> dict[str, Any]:
@@ -334,7 +349,7 @@ class PokerNode:
                     "best_actions": _best_counts(self.appraisal.actions, best),
                 }
             )
-        return {"player": self.appraisal.player, "ranks": list(deck.ranks[::-1]), "cells": cells}
+        return {"player": self.appraisal.player, "classes": _class_names(deck), "cells": cells}
 
     def range_of(self, player: int) -> dict[str, Any]:
         """Return a player's range: as text, and its cells."""
@@ -362,6 +377,46 @@ class PokerNode:
         deck = self.place.game.deck
         return [deck.text((card,)) for card in range(deck.size) if card not in self.place.board]
 
+    def _drawing(self) -> list[dict[str, Any]]:
+        """Return the states around this one for a drawing: the one before, and what may follow in two steps."""
+        place, drawn = self.place, list[dict[str, Any]]()
+        shares = {} if self.appraisal is None else means_over(self.appraisal, range(len(self.hands)))["strategy"]
+
+        def add(each: PokerPlace, parent: str | None, name: str, probability: float | None) -> str:
+            number = str(len(drawn))
+            drawn.append(
+                {
+                    "id": number,
+                    "parent": parent,
+                    "name": name,
+                    "player": each.betting.player if each.state == "decision" else None,
+                    "state": "chance" if each.state == "deal" else each.state,
+                    "payoff": None,
+                    "probability": probability,
+                    "here": each == place,
+                    "to": each.at(),
+                }
+            )
+            return number
+
+        crumbs = place.crumbs()
+        above = None
+        if len(crumbs) > 1:
+            before = read_place(place.game, **crumbs[-2]["to"])
+            above = add(before, None, crumbs[-2]["name"], None)
+            if before.state == "decision":
+                for action, name in before.actions():
+                    if before.after(action) != place:
+                        add(before.after(action), above, name, None)
+        here = add(place, above, crumbs[-1]["name"], None)
+        for action, name in place.actions():
+            after = place.after(action)
+            number = add(after, here, name, shares.get(name))
+            for more, text in after.actions():
+                if len(drawn) < MOST_DRAWN:
+                    add(after.after(more), number, text, None)
+        return drawn
+
     def _end(self) -> dict[str, Any]:
         betting = self.place.betting
         if betting.folded >= 0:
@@ -371,6 +426,15 @@ class PokerNode:
 
 def _kind(action: int) -> str:
     return "fold" if action == FOLD else "call" if action == FOLD + 1 else "raise"
+
+
+def _class_names(deck: Deck) -> list[list[str]]:
+    """Return the names of the cells, row by row: aces first, suited above the diagonal."""
+    ranks = deck.ranks[::-1]
+    return [
+        [a + b + "s" if row < column else a + a if row == column else b + a + "o" for column, b in enumerate(ranks)]
+        for row, a in enumerate(ranks)
+    ]
 
 
 def _cell_of(deck: Deck, name: str) -> dict[str, int]:

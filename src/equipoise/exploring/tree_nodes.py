@@ -194,6 +194,7 @@ class TreeNode:
                     "payoff": payoff if each.kind == "end" else None,
                     "probability": probability,
                     "here": each.path == place.path,
+                    "to": each.at(),
                 }
             )
 

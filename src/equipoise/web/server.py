@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from equipoise.errors import CannotWrite, DamagedFile, EquipoiseError, InvalidParameter, MissingPackage, TooLarge
-from equipoise.web import common, compare, guard, runs, spot
+from equipoise.web import common, compare, explore, guard, play, runs, spot
 from equipoise.web.answers import Answering, Asked, Download, Events, Upload, as_json, status_of
 from equipoise.web.site import Site
 
@@ -37,7 +37,7 @@ except ImportError:
     ) from None
 
 STATIC = Path(__file__).parent / "static"
-ROOMS: tuple[ModuleType, ...] = (common, runs, compare, spot)  # each lists its ANSWERS
+ROOMS: tuple[ModuleType, ...] = (common, runs, explore, play, compare, spot)  # each lists its ANSWERS
 
 DEFAULT_PORT = 8017
 LOOPBACK = "127.0.0.1"

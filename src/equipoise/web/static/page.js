@@ -8,6 +8,8 @@ import {query as asText} from "./api.js";
 
 const ROOMS = [
   ["runs", "Runs"],
+  ["explore", "Explore"],
+  ["play", "Play"],
   ["compare", "Compare"],
   ["spot", "Solve a spot"],
 ];
