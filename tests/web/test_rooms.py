@@ -109,8 +109,15 @@ def test_start_watch_stop_and_resume(room, served):
     expect(card).to_contain_text("running")
     # News come by themselves: the curve grows.
     legend = window.locator(".legend li", has_text="page/long")
-    before = legend.inner_text()
+    before = legend.text_content()
     expect(legend).not_to_have_text(before)
+    # What has the focus keeps it while news come.
+    head = window.get_by_role("button", name="Iterations")
+    head.focus()
+    row = window.get_by_role("row", name="page/long")
+    before = row.text_content()
+    expect(row).not_to_have_text(before)
+    expect(head).to_be_focused()
     # It is a process of its own, with a lock; stopping it writes a checkpoint.
     folder = served.base / "page/long"
     assert is_held(folder / NAME)

@@ -162,27 +162,38 @@ class OpenPolicies:
     def __init__(self, most: int) -> None:
         self._most = most
         self._open: OrderedDict[tuple[object, ...], AnyPolicy] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the list
+        self._opening = threading.Lock()  # one is opened at a time, so that memory is counted
 
     def get(self, path: Path, files: Sequence[Path], game: Game | None) -> AnyPolicy:
         """Return the policy in a path, which lies in these files; ``game`` is its game if that is not to be loaded."""
         found = [file.stat() for file in files]
         stamp = (str(path), *((each.st_ino, each.st_size, each.st_mtime_ns) for each in found))
-        with self._lock:  # one is opened at a time, so that memory is counted
+        if (kept := self._kept(stamp)) is not None:
+            return kept
+        with self._opening:
+            if (kept := self._kept(stamp)) is not None:  # somebody else has opened it meanwhile
+                return kept
+            with self._lock:
+                while len(self._open) >= self._most:
+                    self._open.popitem(last=False)
+            needed = OPEN_BYTES_A_STORED_BYTE * max((each.st_size for each in found), default=0)
+            try:
+                require(needed, what=f"opening {path}")
+            except EquipoiseError:
+                with self._lock:
+                    self._open.clear()
+                require(needed, what=f"opening {path}")
+            policy = load_policy(path, game=game)
+            with self._lock:
+                self._open[stamp] = policy
+            return policy
+
+    def _kept(self, stamp: tuple[object, ...]) -> AnyPolicy | None:
+        with self._lock:
             if stamp in self._open:
                 self._open.move_to_end(stamp)
-                return self._open[stamp]
-            while len(self._open) >= self._most:
-                self._open.popitem(last=False)
-            stored = max((each.st_size for each in found), default=0)
-            try:
-                require(stored * OPEN_BYTES_A_STORED_BYTE, what=f"opening {path}")
-            except EquipoiseError:
-                self._open.clear()
-                require(stored * OPEN_BYTES_A_STORED_BYTE, what=f"opening {path}")
-            policy = load_policy(path, game=game)
-            self._open[stamp] = policy
-            return policy
+            return self._open.get(stamp)
 
 
 def site_of(arguments: Iterable[str]) -> Site:

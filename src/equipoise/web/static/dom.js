@@ -38,6 +38,43 @@ export function put(element, ...children) {
   return element;
 }
 
+const TOUCHED = new Set(["A", "BUTTON", "INPUT", "SELECT", "TEXTAREA", "FORM", "DETAILS"]);
+
+function alike(old, fresh) {
+  if (old.nodeName !== fresh.nodeName) return false;
+  if (old.nodeType !== 1) return true;
+  if (!TOUCHED.has(old.nodeName)) return true;
+  const told = (each) => [each.nodeName === "FORM" || each.nodeName === "DETAILS" ? "" : each.textContent, each.getAttribute("aria-label"), each.getAttribute("href"), each.dataset.key].join("\n");
+  return told(old) === told(fresh);
+}
+
+function renewed(old, fresh) {
+  if (old.nodeType !== 1) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const {name} of [...old.attributes]) if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+  for (const {name, value} of fresh.attributes) if (old.getAttribute(name) !== value && !(name === "id" && old.nodeName !== "svg")) old.setAttribute(name, value);
+  if (old.nodeName === "INPUT" && old.type === "checkbox") old.checked = fresh.checked;
+  renewAll(old, [...fresh.childNodes]);
+}
+
+function renewAll(place, fresh) {
+  const old = [...place.childNodes];
+  if (old.length !== fresh.length || !old.every((each, index) => alike(each, fresh[index]))) place.replaceChildren(...fresh);
+  else old.forEach((each, index) => renewed(each, fresh[index]));
+}
+
+/**
+ * As put, for what is shown again and again: elements that are still the same stay, and so do the focus, what is open, and what is
+ * being typed. What can be pressed is the same if it says the same; its listeners are those of the first time.
+ */
+export function renew(place, ...children) {
+  const fresh = children.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== false);
+  renewAll(place, fresh.map((each) => (typeof each === "string" ? document.createTextNode(each) : each)));
+  return place;
+}
+
 let fields = 0;
 
 /** A labelled field: a label, the control, and a line of help below it. */

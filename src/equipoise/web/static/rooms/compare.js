@@ -1,6 +1,6 @@
 // Compare: a match of two policies, with its interval as it shrinks.
 
-import {h, put, field, choice, table, number} from "../dom.js";
+import {h, put, renew, field, choice, table, number} from "../dom.js";
 import {get, post, listen, send} from "../api.js";
 import {chart} from "../chart.js";
 
@@ -50,7 +50,7 @@ export async function open(place, query, page) {
     put(shown, h("h2", {}, "Match"), about, picture);
     end = listen("/api/match/events", {match}, (news) => {
       standings = [...standings.slice(0, news.from), ...news.standings];
-      put(about, summary(news, standings, page));
+      renew(about, summary(news, standings, page));
       if (news.exact) return;
       const inMbb = standings.some((each) => each.interval_95_mbb);
       const unit = inMbb ? "A wins (mbb/g)" : "A wins a hand";
@@ -94,7 +94,7 @@ function summary(news, standings, page) {
   const stop = () => post("/api/match/stop", {match: news.match}).catch(page.fail);
   return [
     h("p", {}, h("strong", {}, news.a), " (A) against ", h("strong", {}, news.b), ` (B): ${WORDS[news.status] ?? news.status}`, news.status === "failed" ? h("span", {class: "mistake"}, ` ${news.progress}`) : null),
-    last ? h("p", {class: "large", role: "status"}, "A wins ", h("strong", {}, outcome(last)), last.exact ? ", exactly" : null) : news.status === "running" ? h("p", {class: "note"}, news.progress || "starting …") : null,
+    last ? h("p", {class: "large", role: news.status === "running" ? undefined : "status"}, "A wins ", h("strong", {}, outcome(last)), last.exact ? ", exactly" : null) : news.status === "running" ? h("p", {class: "note"}, news.progress || "starting …") : null,
     last?.hands ? h("p", {class: "note"}, `${number(last.hands)} of ${number(news.hands)} hands`, news.status === "running" ? h("progress", {value: last.hands, max: news.hands, "aria-label": "hands played"}) : null) : null,
     news.result?.estimates ? table([
       {title: "Estimate", head: true, of: ([name]) => ({plain: "plain", duplicate: "duplicate: each deal from both seats", aivat: `AIVAT: luck taken out (${news.result.known} known)`})[name] ?? name},

@@ -1,6 +1,6 @@
 // Runs: all of them, the curves of those that are chosen, and what can be done with each.
 
-import {h, put, field, choice, table, number, duration} from "../dom.js";
+import {h, put, renew, field, choice, table, number, duration} from "../dom.js";
 import {get, post, listen, query as asText} from "../api.js";
 import {chart, sample} from "../chart.js";
 
@@ -30,7 +30,6 @@ export async function open(place, query, page) {
   }
 
   function showList() {
-    const focused = document.activeElement?.dataset?.key;
     if (!state.runs.length) {
       put(list, h("h2", {}, "All runs"), h("p", {}, "There are no runs here yet. Start one above, or in a terminal: ", h("code", {}, "equipoise solve leduc_poker")));
       return;
@@ -40,14 +39,14 @@ export async function open(place, query, page) {
         disabled: "error" in run || run.status === "failed" || run.status === "starting", onchange: (event) => choose(run.run, event.target.checked)})},
       {title: "Run", head: true, sort: (run) => run.run, of: (run) => run.run},
       {title: "Status", sort: (run) => run.status, of: (run) => [status(run), run.status === "failed" ? [h("br", {}), h("small", {class: "help"}, `${run.progress} `,
-        h("button", {type: "button", class: "quiet", onclick: () => post("/api/run/forget", {run: run.run}).catch(page.fail)}, "Forget"))] : null]},
+        h("button", {type: "button", class: "quiet", "data-key": `forget ${run.run}`, onclick: () => post("/api/run/forget", {run: run.run}).catch(page.fail)}, "Forget"))] : null]},
       {title: "Exploitability", numeric: true, sort: (run) => run.exploitability, of: (run) => worth(run)},
       {title: "Iterations", numeric: true, sort: (run) => run.iteration, of: (run) => number(run.iteration)},
       {title: "Time", numeric: true, sort: (run) => run.seconds, of: (run) => duration(run.seconds)},
       {title: "Game", sort: (run) => run.game, class: "game", of: (run) => short(run.game)},
       {title: "Algorithm", sort: (run) => run.algorithm, class: "whole", of: (run) => run.algorithm || "default"},
     ];
-    put(list, h("h2", {}, "All runs"), table(columns, state.runs, {
+    renew(list, h("h2", {}, "All runs"), table(columns, state.runs, {
       caption: "All runs",
       sort: state.sort,
       onSort: (column) => {
@@ -56,7 +55,6 @@ export async function open(place, query, page) {
       },
       row: (run) => ({class: state.chosen.includes(run.run) ? "chosen" : undefined}),
     }));
-    if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
 
   function choose(run, on) {
@@ -133,10 +131,7 @@ export async function open(place, query, page) {
   function updateStandings() {
     for (const [run, standing] of state.logs) {
       const box = details.querySelector(`[data-run="${CSS.escape(run)}"]`);
-      const shown = JSON.stringify([standing.status, standing.progress, standing.status === "running" ? 0 : standing.iteration]);
-      if (!box || box.dataset.shown === shown) continue;  // what is being typed or chosen there stays
-      box.dataset.shown = shown;
-      put(box.querySelector(".standing"), standingOf(standing, page));
+      if (box) renew(box.querySelector(".standing"), standingOf(standing, page));
     }
   }
 

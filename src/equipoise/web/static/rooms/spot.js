@@ -1,6 +1,6 @@
 // Solve a spot: board, ranges, pot, stacks and bet sizes; solve it, look at it, save and load it.
 
-import {h, put, field, choice, number} from "../dom.js";
+import {h, put, renew, field, choice, number} from "../dom.js";
 import {get, post, listen} from "../api.js";
 import {cardPicker, cards} from "../cards.js";
 import {handGrid} from "../grid.js";
@@ -155,7 +155,7 @@ export async function open(place, query, page) {
       if (news.error) return page.fail(new Error(news.error));
       log = [...log.slice(0, news.from), ...news.log];
       const last = log.at(-1);
-      put(words, h("p", {}, h("strong", {}, run), `: ${news.status}`, news.progress ? h("span", {class: news.status === "failed" ? "mistake" : "note"}, ` ${news.progress}`) : null),
+      renew(words, h("p", {}, h("strong", {}, run), `: ${news.status}`, news.progress ? h("span", {class: news.status === "failed" ? "mistake" : "note"}, ` ${news.progress}`) : null),
         last ? h("p", {class: "large"}, `${number(last.exploitability_pot, 3)} % of the pot`, h("small", {class: "help"}, ` exploitability after ${number(last.iteration)} iterations; the first player takes home ${number(last.ev_first)} chips`)) : null,
         h("div", {class: "buttons"},
           news.status === "running" ? h("button", {type: "button", onclick: () => post("/api/run/stop", {run}).catch(page.fail)}, "Stop") : null,
