@@ -63,6 +63,13 @@ OwnGame = Annotated[
     str | None, Parameter(name="--game", help="The game, where the run or the policy should not say: python:PATH.")
 ]
 Threads = Annotated[int, Parameter(help="Threads to use where they help; the result does not depend on it."), WHOLE]
+OnCluster = Annotated[
+    str | None,
+    Parameter(
+        help="Work on a Ray cluster: local:N (N workers on this machine), auto (the cluster of this machine) or "
+        "ray://HOST:PORT. The result does not depend on it."
+    ),
+]
 
 
 @app.command
@@ -1214,6 +1221,7 @@ def sweep(
     core_seconds: Annotated[
         float | None, Parameter(help="Stop each run after this many seconds of processor time."), NUMBER
     ] = None,
+    cluster: OnCluster = None,
     out: Annotated[Path | None, Parameter(help="The folder for runs, numbers and curves; by default sweeps.")] = None,
     json: Json = False,
 ) -> None:
@@ -1247,9 +1255,10 @@ def sweep(
     found = run_comparison(
         settings_of(given),
         seeds=seeds if seeds is not None else written.get("seeds", 5),
-        jobs=jobs if jobs is not None else written.get("jobs", 1),
+        jobs=jobs if jobs is not None else None if cluster is not None else written.get("jobs", 1),
         folder=FOLDER if out is None else out,
         report=_note,
+        cluster=cluster,
     )
     if json:
         return _print_json(found.to_json())
@@ -1349,6 +1358,7 @@ def reproduce(
         Path, Parameter(help="The folder for runs, numbers and figures; interrupted work continues.")
     ] = Path("reproductions"),
     page: Annotated[Path | None, Parameter(help="Write the results in --out as this Markdown page.")] = None,
+    cluster: OnCluster = None,
     json: Json = False,
 ) -> None:
     """Check a claim of the papers: run it, judge it, draw its figure."""
@@ -1367,7 +1377,7 @@ def reproduce(
                 {"claims": [dict(zip(("id", "says", "scale", "paper"), row, strict=True)) for row in rows]}
             )
         return print_rows(rows, columns=("id", "what the paper says", "scale here", "paper"))
-    outcome = reproduce_claim(claim, quick=quick, folder=out, report=_note)
+    outcome = reproduce_claim(claim, quick=quick, folder=out, report=_note, cluster=cluster)
     if json:
         return _print_json({name: value for name, value in outcome.items() if name != "settings"})
     print(f"{outcome['claim']} ({outcome['paper']}): {outcome['says']}; in {outcome['unit']}")

@@ -140,12 +140,22 @@ def _tell(text: str) -> None:
 
 
 def run_comparison(
-    settings: tuple[Setting, ...], *, seeds: int, jobs: int, folder: Path, report: Callable[[str], None]
+    settings: tuple[Setting, ...],
+    *,
+    seeds: int,
+    jobs: int | None = None,
+    folder: Path,
+    report: Callable[[str], None],
+    cluster: str | None = None,
 ) -> Comparison:
     """Run what is missing of a comparison, and write down what it comes to."""
     require_whole("seeds", seeds)
-    require_whole("jobs", jobs)
-    runs = Sweep(settings=settings, seeds=seeds, side_by_side=jobs).places(folder, report)
+    if jobs is not None and cluster is not None:
+        raise InvalidParameter("give jobs (processes here) or a cluster, which has as many as it has cores, not both")
+    if jobs is not None:
+        require_whole("jobs", jobs)
+    side_by_side = jobs or (1 if cluster is None else Sweep.side_by_side)
+    runs = Sweep(settings=settings, seeds=seeds, side_by_side=side_by_side).places(folder, report, cluster)
     found = Comparison(settings=settings, runs=runs, folder=folder)
     found.save()
     return found

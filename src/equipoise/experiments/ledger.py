@@ -27,13 +27,15 @@ def find_claim(claim_id: str) -> Claim:
     return CLAIMS[claim_id]
 
 
-def reproduce(claim_id: str, *, quick: bool, folder: Path, report: Callable[[str], None]) -> dict[str, Any]:
+def reproduce(
+    claim_id: str, *, quick: bool, folder: Path, report: Callable[[str], None], cluster: str | None = None
+) -> dict[str, Any]:
     """Run a claim's sweep (what is missing of it) and return the outcome, which is also written as JSON and figures."""
     claim = find_claim(claim_id)
     sweep = claim.quick if quick else claim.full
     make_folder(folder)
     started = time.monotonic()
-    results = sweep.run(folder, report)
+    results = sweep.run(folder, report, cluster)
     missing = [label for label, histories in results.items() if any(not history for history in histories)]
     if missing:
         raise EquipoiseError(f"{claim_id} was interrupted; run the same command again to continue")

@@ -14,8 +14,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
 
+from equipoise.distribute.cluster import workers_wanted
 from equipoise.errors import EquipoiseError, InvalidParameter
-from equipoise.experiments.workers import Workers
+from equipoise.experiments.workers import Workers, on_cluster
 from equipoise.files import make_folder
 from equipoise.games import Game, load_game
 from equipoise.runs.directory import RunDirectory
@@ -110,13 +111,18 @@ class Sweep:
     scale: str = ""  # how this compares with the paper's own experiment
     side_by_side: int = 2  # runs at once; fewer where one run needs most of the memory
 
-    def run(self, folder: Path, report: Report) -> dict[str, list[History]]:
+    def run(self, folder: Path, report: Report, cluster: str | None = None) -> dict[str, list[History]]:
         """Run what is missing and return, per label, one history per seed."""
-        places = self.places(folder, report)
+        places = self.places(folder, report, cluster)
         return {label: [RunDirectory.open(path).read_log() for path in paths] for label, paths in places.items()}
 
-    def places(self, folder: Path, report: Report) -> dict[str, list[Path]]:
-        """Run what is missing and return, per label, one run directory per seed."""
+    def places(self, folder: Path, report: Report, cluster: str | None = None) -> dict[str, list[Path]]:
+        """Run what is missing and return, per label, one run directory per seed.
+
+        On a cluster, as many runs are made at once as it has cores, or one a node if one needs most of the memory.
+        """
+        if cluster is not None:
+            workers_wanted(cluster)
         make_folder(folder / "runs")
         for setting in self.settings:  # what is wrong with one is told before anything runs
             if setting.measure == "exploitability":
@@ -125,7 +131,8 @@ class Sweep:
         paths = {(setting.label, seed): place(setting, seed, folder, report) for setting, seed in jobs}
         waiting = [(setting, seed) for setting, seed in jobs if not finished(paths[setting.label, seed])]
         count, started = max(1, min(self.side_by_side, len(waiting))), monotonic()
-        report(f"{len(jobs)} runs, {len(jobs) - len(waiting)} of them done before, {count} at a time")
+        at_a_time = f"{count} at a time" if cluster is None else f"on the cluster {cluster}"
+        report(f"{len(jobs)} runs, {len(jobs) - len(waiting)} of them done before, {at_a_time}")
 
         def tell(done: int) -> None:
             shares = [_share_done(setting, paths[setting.label, seed]) for setting, seed in waiting]
@@ -135,10 +142,14 @@ class Sweep:
             ready = len(jobs) - len(waiting) + done
             report(f"{ready}/{len(jobs)} runs done, {elapsed / 60:.1f} min{left}")
 
-        texts = [{"setting": asdict(setting), "seed": seed, "folder": str(folder)} for setting, seed in waiting]
-        workers = Workers(count, folder / "workers.log")
+        given = [{"setting": asdict(setting), "seed": seed, "folder": str(folder)} for setting, seed in waiting]
+        failed: dict[int, str] = {}
         try:
-            failed = workers.run(texts, tell, SECONDS_BETWEEN_REPORTS) if waiting else {}
+            if waiting and cluster is None:
+                failed = Workers(count, folder / "workers.log").run(given, tell, SECONDS_BETWEEN_REPORTS)
+            elif waiting and cluster is not None:
+                one_a_node = self.side_by_side == 1
+                failed = on_cluster(cluster, given, tell, SECONDS_BETWEEN_REPORTS, folder, one_a_node=one_a_node)
         except KeyboardInterrupt:
             report("interrupted; go on by the same command")
             raise

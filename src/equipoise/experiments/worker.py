@@ -1,6 +1,7 @@
 """The program of a worker: ``python -m equipoise.experiments.worker`` reads settings, and makes their runs."""
 
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -25,6 +26,14 @@ def work(job: Job) -> str:
             time.sleep(0.5)
         except EquipoiseError as error:
             return str(error)
+
+
+def work_in_shared_folder(job: Job) -> str:
+    """Make one run on a machine of a cluster, if the folder of the sweep is the same there; return what is wrong."""
+    if not Path(job["mark"]).exists():
+        here = socket.gethostname()
+        return f"{job['folder']} is not shared with {here}; runs are kept in a folder that all machines see"
+    return work(job)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -133,6 +134,33 @@ class Workers:
         if process.stdout is not None:
             process.stdout.close()
         self._processes.discard(process)
+
+
+def on_cluster(
+    cluster: str,
+    jobs: Sequence[Job],
+    on_wait: Callable[[int], None],
+    pause: float,
+    folder: Path,
+    *,
+    one_a_node: bool,
+) -> dict[int, str]:
+    """Work off jobs on a cluster, a task each, as :class:`Workers` do; its machines share the folder."""
+    from equipoise.distribute.cluster import open_cluster
+    from equipoise.experiments.worker import work_in_shared_folder
+
+    with open_cluster(cluster) as workers, tempfile.NamedTemporaryFile(dir=folder, prefix=".seen-") as mark:
+        given = [{**job, "folder": str(folder.resolve()), "mark": str(Path(mark.name).resolve())} for job in jobs]
+        cores = [job["setting"]["threads"] for job in jobs]
+        return workers.run_all(
+            work_in_shared_folder,
+            given,
+            on_wait,
+            pause,
+            cores=cores,
+            one_a_node=one_a_node,
+            seconds_to_save=SECONDS_TO_SAVE,
+        )
 
 
 def serve(work: Callable[[Job], str], jobs: IO[str], answers: IO[str]) -> None:

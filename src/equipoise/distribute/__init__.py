@@ -1,0 +1,1 @@
+"""Work on a Ray cluster: the only room that imports Ray."""

@@ -1,0 +1,364 @@
+"""A Ray cluster: started here (``local:N``), found (``auto``) or named (``ray://HOST:PORT``), and left again.
+
+Ray schedules, retries and moves data. What is added here is order (results come in the order of work, never in the
+order in which it is done), errors in one line, and a watch on the head: Ray itself waits for a head that is gone.
+"""
+
+import logging
+import os
+import re
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from equipoise.errors import EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
+from equipoise.runs import provenance
+
+Spec = TypeVar("Spec")
+Result = TypeVar("Result")
+
+FORMS = "local:N (N workers on this machine), auto (the cluster of this machine) or ray://HOST:PORT"
+OBJECT_STORE_BYTES = 1 << 30  # of a cluster started here, in shared memory; Ray would take a third of all there is
+SECONDS_A_LOOK = 1.0  # how often a wait looks whether there still is a cluster
+SECONDS_TO_CONNECT = 60.0
+TRIES = 5  # of a task whose worker was killed; a task that raises is not tried again
+LIVELY = {  # a killed node is noticed within two seconds, not sixteen
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}
+
+
+class ClusterLost(EquipoiseError):
+    """The cluster is gone, or does not answer."""
+
+
+def workers_wanted(text: str) -> int | None:
+    """Return N of ``local:N``, None of a cluster that is there already; refuse anything else."""
+    if found := re.fullmatch(r"local:(\d+)", text):
+        require_whole("the number of workers", count := int(found.group(1)), high=1024)
+        return count
+    if text == "auto" or re.fullmatch(r"ray://\S+:\d+", text):
+        return None
+    raise InvalidParameter(f"--cluster {text} is not valid; give {FORMS}")
+
+
+def _ray() -> Any:
+    # Ray reads these when it is imported.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # they are raised where a result is waited for
+    try:
+        import ray
+    except ImportError:
+        raise MissingPackage(
+            "a cluster needs Ray, which is not installed; install it by: pip install 'equipoise[cluster]'"
+        ) from None
+    return ray
+
+
+@contextmanager
+def open_cluster(text: str) -> Iterator["Cluster"]:
+    """Start or join a cluster; what was started here ends with the block."""
+    count = workers_wanted(text)
+    if count is None:
+        with _joined(text) as ray:
+            cluster = Cluster(ray, text)
+            cluster.require_same_versions()
+            yield cluster
+        return
+    with _started(count) as ray:
+        yield Cluster(ray, text)
+
+
+@contextmanager
+def _started(count: int) -> Iterator[Any]:
+    """Start a cluster on this machine that nobody else can reach: loopback only, and a token besides."""
+    folder = Path(tempfile.mkdtemp(prefix="eqp-", dir=_short_folder()))
+    token = folder / "token"
+    token.touch(mode=0o600)
+    token.write_text(secrets.token_hex(32))
+    package = str(Path(__file__).parents[2])
+    settings = {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # odd as it sounds: without it, Ray listens on all interfaces
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(token),
+        "RAY_worker_niceness": "0",
+        "RAY_TMPDIR": str(folder),
+        "PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }
+    before = dict(os.environ)
+    for name in ("RAY_ADDRESS", "RAY_AUTH_TOKEN"):
+        os.environ.pop(name, None)
+    os.environ.update(settings)
+    try:
+        ray = _ray()
+        with _init(
+            ray,
+            "local",
+            num_cpus=count,
+            include_dashboard=False,
+            object_store_memory=OBJECT_STORE_BYTES,
+            _temp_dir=str(folder),
+            _node_ip_address="127.0.0.1",
+            _system_config=LIVELY,
+        ):
+            yield ray
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _short_folder() -> str | None:
+    """Return a folder whose name leaves room for Ray's sockets, whose names may have 107 characters."""
+    usual = tempfile.gettempdir()
+    return usual if len(usual) < 30 or not os.access("/tmp", os.W_OK) else "/tmp"
+
+
+@contextmanager
+def _joined(text: str) -> Iterator[Any]:
+    ray = _ray()
+    if text.startswith("ray://"):
+        host, port = text.removeprefix("ray://").rsplit(":", 1)
+        try:
+            socket.create_connection((host, int(port)), 10.0).close()
+        except OSError as error:
+            raise ClusterLost(
+                f"{text} does not answer ({error.strerror or error}); is `ray start --head` running?"
+            ) from None
+    with _init(ray, text):
+        yield ray
+
+
+@contextmanager
+def _init(ray: Any, address: str, **options: Any) -> Iterator[None]:
+    if ray.is_initialized():
+        raise NotSupported("this process is in a Ray cluster already; call ray.shutdown() first")
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="error", **options)
+    except EquipoiseError:
+        raise
+    except Exception as error:
+        raise ClusterLost(_why_not(address, error)) from None
+    try:
+        with _silent(ray):
+            yield
+    finally:
+        with suppress(Exception):  # of a cluster that is gone
+            ray.shutdown()
+        logging.getLogger("ray").setLevel(logging.NOTSET)
+
+
+@contextmanager
+def _silent(ray: Any) -> Iterator[None]:
+    """Keep what Ray has to say of killed workers from standard output, where answers are; it has no switch for that."""
+    module = ray._private.worker
+    usual = getattr(module, "print_to_stdstream", None)
+    if usual is not None:
+        module.print_to_stdstream = lambda *given, **options: None
+    try:
+        yield
+    finally:
+        if usual is not None:
+            module.print_to_stdstream = usual
+
+
+def _why_not(address: str, error: Exception) -> str:
+    """Return in one line why a cluster was not joined."""
+    said = " ".join(str(error).split())
+    if "ersion mismatch" in said:
+        here = f"Ray {_ray().__version__}, Python {sys.version.split()[0]}"
+        return f"the cluster runs other versions than this machine ({here}): {said}"
+    if isinstance(error, ConnectionError) and address == "auto":
+        return "there is no Ray cluster on this machine; start one by `ray start --head`, or give --cluster local:N"
+    if "grpc" in said and isinstance(error, ImportError):
+        return "ray://... needs gRPC, which is not installed; install it by: pip install 'equipoise[cluster]'"
+    started = "could not be started" if address == "local" else "does not answer"
+    return f"the Ray cluster ({address}) {started}: {said[:300]}"
+
+
+class Cluster:
+    """Workers that take parts of some work. A worker is one core."""
+
+    def __init__(self, ray: Any, text: str) -> None:
+        self.ray, self.text = ray, text
+        self.bytes_out = self.bytes_back = 0  # of arrays and other arguments, as they were handed over
+        self._tasks: dict[Callable[..., Any], Any] = {}
+        self._head = "" if text.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
+
+    @property
+    def workers(self) -> int:
+        """Return how many cores there are now."""
+        return max(1, int(sum(node["Resources"].get("CPU", 0) for node in self.nodes())))
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return the nodes that are alive."""
+        return [node for node in self.ray.nodes() if node["Alive"]]
+
+    def require_same_versions(self) -> None:
+        """Refuse a cluster on which another version would compute, or none."""
+        here = {**provenance.versions(), "ray": self.ray.__version__}
+        strategy = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        nodes = [node for node in self.nodes() if node["Resources"].get("CPU", 0) > 0]
+        if not nodes:
+            raise NotSupported(f"the cluster ({self.text}) has no node with a core to work on")
+        task = self.ray.remote(num_cpus=0, max_retries=TRIES)(_versions)
+        asked = [
+            task.options(scheduling_strategy=strategy(node_id=node["NodeID"], soft=False)).remote() for node in nodes
+        ]
+        for node, number in zip(nodes, range(len(asked)), strict=True):
+            name = f"node {node['NodeManagerAddress']} of the cluster"
+            try:
+                there = self.wait_for(asked[number])
+            except ModuleNotFoundError as error:
+                raise NotSupported(f"{name} has no {error.name}; install the same version of equipoise there") from None
+            for package, version in here.items():
+                if there.get(package, version) != version:
+                    raise NotSupported(
+                        f"{name} has {package} {there[package]}, and here it is {version}: results would differ; "
+                        "install the same versions on all machines"
+                    )
+
+    def map(
+        self, function: Callable[[Spec, Any], Result], specs: Sequence[Spec], shared: Any = None
+    ) -> Iterator[Result]:
+        """Yield ``function(spec, shared)`` for each of some parts, in their order.
+
+        What is shared goes out once. A part whose worker is killed is made again, so ``function`` may depend on nothing
+        but its arguments: random streams belong to parts.
+        """
+        out = self.ray.put(shared)
+        task = self._task(function)
+        waiting = [task.remote(spec, out) for spec in specs]
+        self.bytes_out += _bytes_of(shared) + sum(_bytes_of(spec) for spec in specs)
+        try:
+            while waiting:
+                result = self.wait_for(waiting[0])
+                del waiting[0]
+                self.bytes_back += _bytes_of(result)
+                yield result
+        finally:
+            for one in waiting:
+                with suppress(Exception):
+                    self.ray.cancel(one)
+
+    def run_all(
+        self,
+        function: Callable[[Spec], str],
+        jobs: Sequence[Spec],
+        on_wait: Callable[[int], None],
+        pause: float,
+        *,
+        cores: Sequence[int],
+        one_a_node: bool = False,
+        seconds_to_save: float = 120.0,
+    ) -> dict[int, str]:
+        """Work off jobs, and call ``on_wait`` with the number of those done now and then; return what went wrong.
+
+        A job takes so many ``cores`` of a node, or the largest node. Ctrl-C is passed on to the jobs, which have some
+        time to save what they have.
+        """
+        task = self._task(function)
+        waiting, under_way, failed = list(enumerate(jobs)), dict[Any, int](), dict[int, str]()
+        finished, last_told = 0, time.monotonic()
+        try:
+            while waiting or under_way:
+                most = [int(node["Resources"].get("CPU", 0)) for node in self.nodes()]
+                while waiting and (not one_a_node or len(under_way) < len(most)):
+                    number, job = waiting.pop(0)
+                    taken = max(1, min(cores[number], max(most, default=1)))
+                    under_way[task.options(num_cpus=taken, scheduling_strategy="SPREAD").remote(job)] = number
+                ready, _ = self.ray.wait(list(under_way), num_returns=1, timeout=min(pause, SECONDS_A_LOOK))
+                for one in ready:
+                    number = under_way.pop(one)
+                    error = self._error_of(one)
+                    finished += 1
+                    if error:
+                        failed[number] = error
+                if not ready:
+                    self.require_head()
+                if ready or time.monotonic() - last_told >= pause:
+                    on_wait(finished)
+                    last_told = time.monotonic()
+        except BaseException:
+            for one in under_way:
+                with suppress(Exception):
+                    self.ray.cancel(one)  # raises KeyboardInterrupt there
+            with suppress(Exception):
+                self.ray.wait(list(under_way), num_returns=len(under_way), timeout=seconds_to_save)
+            raise
+        return failed
+
+    def _task(self, function: Callable[..., Any]) -> Any:
+        """Return a function as a task, which Ray has to be told of once."""
+        if function not in self._tasks:
+            self._tasks[function] = self.ray.remote(num_cpus=1, max_retries=TRIES)(function)
+        return self._tasks[function]
+
+    def _error_of(self, one: Any) -> str:
+        try:
+            return str(self.wait_for(one))
+        except EquipoiseError as error:
+            return str(error)
+
+    def wait_for(self, one: Any) -> Any:
+        """Return a result when it is there; say in one line why it will never be."""
+        ray, errors = self.ray, self.ray.exceptions
+        while True:
+            ready, _ = ray.wait([one], timeout=SECONDS_A_LOOK)
+            if ready:
+                break
+            self.require_head()
+        try:
+            return ray.get(one)
+        except errors.RayTaskError as error:
+            raise error.cause from None
+        except errors.OutOfMemoryError:
+            raise ClusterLost("a node of the cluster has too little memory for its part of the work") from None
+        except errors.RayActorError:
+            raise
+        except errors.RayError as error:
+            said = " ".join(str(error).split())
+            raise ClusterLost(f"a part was lost {TRIES + 1} times, and is not tried again: {said[:200]}") from None
+
+    def require_head(self) -> None:
+        """Say that the head is gone, if it is: Ray itself would wait for it."""
+        if not self._head:
+            if not self.ray.is_initialized():
+                raise ClusterLost(f"the head of the cluster ({self.text}) is gone")
+            return None
+        host, port = self._head.rsplit(":", 1)
+        for _ in range(3):
+            try:
+                return socket.create_connection((host.strip("[]"), int(port)), 5.0).close()
+            except OSError:
+                time.sleep(0.2)
+        raise ClusterLost(f"the head of the cluster ({self.text}) is gone")
+
+
+def _versions() -> Mapping[str, str]:
+    import ray
+
+    return {**provenance.versions(), "ray": ray.__version__}
+
+
+def _bytes_of(value: Any) -> int:
+    """Return about how many bytes a value takes on its way: those of its arrays."""
+    if hasattr(value, "nbytes"):
+        return int(value.nbytes)
+    if isinstance(value, Mapping):
+        return sum(map(_bytes_of, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_bytes_of, value))
+    if isinstance(value, str | bytes):
+        return len(value)
+    return 8

@@ -1,0 +1,131 @@
+"""A cluster that a command starts by itself: who can reach it, what Ctrl-C does, and mistakes in one line."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from equipoise.distribute.cluster import Cluster, open_cluster, workers_wanted
+from equipoise.errors import InvalidParameter, MissingPackage
+from equipoise.runs.directory import RunDirectory
+from tests.clusters import needs_ray
+
+pytestmark = [pytest.mark.processes]
+
+COMMAND = [sys.executable, "-m", "equipoise"]
+
+
+def run(*arguments: object, **options):
+    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+def children(pid: int) -> set[int]:
+    """Return a process and all that it has started."""
+    found, parents = {pid}, {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                parents[int(folder.name)] = int(folder.joinpath("stat").read_text().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def listening(pids: set[int]) -> list[str]:
+    """Return the addresses that some processes listen at, as ``ss`` has them."""
+    lines = subprocess.run(["ss", "-ltnpH"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split()[3] for line in lines if {int(pid) for pid in re.findall(r"pid=(\d+)", line)} & pids]
+
+
+@pytest.mark.parametrize("text", ["local", "local:0", "local:x", "8.8.8.8", "ray://here", ""])
+def test_other_texts_are_refused(text):
+    with pytest.raises(InvalidParameter):
+        workers_wanted(text)
+    assert workers_wanted("local:3") == 3
+    assert workers_wanted("auto") is workers_wanted("ray://head:10001") is None
+
+
+def test_no_ray_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingPackage, match="pip install 'equipoise"), open_cluster("local:1"):
+        pass
+
+
+@needs_ray
+def test_no_cluster_is_one_line_and_exit_code_2(tmp_path):
+    for text, said in [("auto", "no Ray cluster"), ("ray://127.0.0.1:1", "does not answer")]:
+        options = {"env": {**os.environ, "HOME": str(tmp_path), "RAY_TMPDIR": str(tmp_path)}}
+        code, _, told = run("sweep", "kuhn_poker", "--cluster", text, "--out", tmp_path / "s", **options)
+        assert (code, "Traceback" in told) == (2, False)
+        assert said in told.splitlines()[-1]
+
+
+def squared(number: int, shared: int) -> int:
+    time.sleep(0.02 * (5 - number))  # the first ends last
+    return number * number + shared
+
+
+def fails(number: int, shared: object) -> int:
+    raise InvalidParameter(f"part {number} is not valid")
+
+
+@needs_ray
+def test_a_local_cluster_listens_on_loopback_keeps_order_and_leaves_nothing(capfd):
+    before = dict(os.environ)
+    with open_cluster("local:2") as cluster:
+        found = listening(children(os.getpid()))
+        assert found, "nothing listens: the test looks at the wrong processes"
+        assert all(address.startswith(("127.0.0.1:", "[::1]:", "[::ffff:127.0.0.1]:")) for address in found)
+        assert os.environ["RAY_AUTH_MODE"] == "token" and os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+        assert cluster.workers == 2
+        assert list(cluster.map(squared, range(5), 10)) == [10, 11, 14, 19, 26]
+        with pytest.raises(InvalidParameter, match=r"^part 0 is not valid$"):
+            list(cluster.map(fails, range(2)))
+        _worker_killed(cluster)
+        folder = Path(os.environ["RAY_TMPDIR"])
+    assert dict(os.environ) == before
+    assert not folder.exists()
+    assert capfd.readouterr() == ("", "")  # of the killed worker, too
+
+
+def dies_once(number: int, folder: str) -> int:
+    mark = Path(folder, str(number))
+    if number == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def _worker_killed(cluster: Cluster) -> None:
+    """A part whose worker is killed is made again."""
+    folder = Path(os.environ["RAY_TMPDIR"], "marks")
+    folder.mkdir()
+    assert list(cluster.map(dies_once, range(4), str(folder))) == [0, 1, 2, 3]
+    assert (folder / "1").exists()
+
+
+@needs_ray
+def test_ctrl_c_saves_the_runs_of_a_sweep_and_the_same_command_goes_on(tmp_path):
+    sweep = ["sweep", "leduc_poker", "--algorithm", "cfr+", "--seeds", "2", "--seconds", "40", "--cluster", "local:2"]
+    command = [*COMMAND, *sweep, "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    logs = [tmp_path / "runs" / f"leduc_poker-cfr+-40s-seed{seed}" / "log.jsonl" for seed in range(2)]
+    deadline = time.monotonic() + 60
+    while not all(log.exists() for log in logs):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "go on by the same command" in told and "Traceback" not in told
+    for log in logs:
+        assert RunDirectory.open(log.parent).newest_checkpoint() > 0
+        assert not (log.parent / "result.json").exists()
