@@ -1,4 +1,4 @@
-"""How work is shared over threads: how many a loop uses from step to step, and items that threads take in turn.
+"""How work is shared over threads: how many a loop uses from step to step, and parts that threads take in turn.
 
 Results never depend on threads: every kernel adds in the same order for any number of them. So a loop may change their
 number while it goes, and does: beside other busy programs a thread that is off its core holds up all that wait for it,
@@ -7,8 +7,9 @@ and many threads can be ten times slower than one.
 
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TypeVar
 
 import numba
@@ -24,7 +25,9 @@ SMOOTHING = 0.5  # the weight of the last slice in an estimate
 PATIENCE_FOR_MORE, PATIENCE_FOR_FEWER = 40.0, 100.0
 LEAST_WAIT = 0.25  # seconds
 
-Item = TypeVar("Item")
+Shared = TypeVar("Shared")
+Spec = TypeVar("Spec")
+Result = TypeVar("Result")
 
 
 def require_threads(count: int) -> None:
@@ -137,27 +140,48 @@ def _known(choice: _Choice) -> float:
     return choice.seconds
 
 
-def on_threads(threads: int, work: Callable[[int, Item], None], items: Iterable[Item]) -> None:
-    """Call ``work(lane, item)`` for all items, on threads of their own; a lane is used by one thread at a time.
+def map_parts(
+    function: Callable[[Shared, int, Spec], Result], specs: Iterable[Spec], shared: Shared, *, threads: int = 1
+) -> Generator[Result, None, None]:
+    """Yield ``function(shared, lane, spec)`` for all specs, in their order, from threads that take them in turn.
+
+    A spec says which part of the work is meant: a few numbers. ``shared`` is what all parts need. A lane is used by one
+    thread at a time, so that parts may have scratch space by lane. Neither function nor specs may hold on to variables
+    around them: other processes and machines could not be sent them.
 
     For long kernels, which do not hold Python's lock: one build serves any number of threads (a parallel build of a
-    long kernel takes several times as long to compile), and a thread that the machine holds up gets fewer items.
+    long kernel takes several times as long to compile), and a thread that the machine holds up gets fewer parts.
     """
+    if "<" in function.__qualname__:  # <locals> or <lambda>
+        raise TypeError(f"{function.__qualname__} is no function of a module or a class: it cannot be sent elsewhere")
     if threads == 1:
-        for item in items:
-            work(0, item)
+        for spec in specs:
+            yield function(shared, 0, spec)
         return
     free: queue.SimpleQueue[int] = queue.SimpleQueue()
     for lane in range(threads):
         free.put(lane)
 
-    def task(item: Item) -> None:
+    def task(spec: Spec) -> Result:
         lane = free.get()
         try:
-            work(lane, item)
+            return function(shared, lane, spec)
         finally:
             free.put(lane)
 
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(task, items):
-            pass
+        yield from pool.map(task, specs)
+
+
+def do_parts(
+    function: Callable[[Shared, int, Spec], None],
+    specs: Iterable[Spec],
+    shared: Shared,
+    *,
+    threads: int = 1,
+    on_parts: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Do the same for parts that write what they find where ``shared`` says; ``on_parts`` hears how many are done."""
+    with closing(map_parts(function, specs, shared, threads=threads)) as parts:  # also where ``on_parts`` raises
+        for done, _ in enumerate(parts, start=1):
+            on_parts(done)

@@ -1,10 +1,18 @@
 """How many threads a loop uses: never much slower than one thread, near the speed of all where they pay."""
 
 import itertools
+import pickle
+import time
 
 import pytest
 
-from equipoise.threads import Pace, on_threads
+from equipoise.games import load_game
+from equipoise.sampling.lockstep import Lockstep
+from equipoise.sampling.schemes import External
+from equipoise.threads import Pace, do_parts, map_parts
+from equipoise.trees.betting_tree import betting_tree
+from equipoise.trees.codes import card_layout
+from equipoise.work import Stopped
 
 ONE_THREAD = 0.01  # seconds a step
 
@@ -94,16 +102,49 @@ def test_the_first_step_of_each_number_of_threads_says_nothing_for_it_may_compil
     assert machine.run(pace, 1000) < 1.1 * 1000 * ONE_THREAD / idle(2)
 
 
+def square_in_lane(in_use, lane, number):
+    assert lane not in in_use
+    in_use.add(lane)
+    time.sleep(0.001 * (number % 3))
+    in_use.remove(lane)
+    return lane, number**2
+
+
 @pytest.mark.parametrize("threads", [1, 3])
-def test_items_are_each_worked_on_once_and_a_lane_by_one_at_a_time(threads):
-    seen, in_use = [], set()
+def test_parts_come_in_order_each_once_and_a_lane_is_used_by_one_at_a_time(threads):
+    found = list(map_parts(square_in_lane, range(60), set(), threads=threads))
+    assert [square for _, square in found] == [number**2 for number in range(60)]
+    assert {lane for lane, _ in found} <= set(range(threads))
 
-    def work(lane, item):
-        assert lane < threads
-        assert lane not in in_use
-        in_use.add(lane)
-        seen.append(item)
-        in_use.remove(lane)
 
-    on_threads(threads, work, range(100))
-    assert sorted(seen) == list(range(100))
+def test_functions_that_could_not_be_sent_to_another_process_are_refused():
+    """A cluster comes behind the same seam: what a closure holds on to would stay behind."""
+
+    def closure(shared, lane, spec):
+        return spec
+
+    for function in (closure, lambda shared, lane, spec: spec):
+        with pytest.raises(TypeError, match="cannot be sent elsewhere"):
+            list(map_parts(function, range(3), None))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_work_ends_where_whoever_hears_of_parts_stops_it(threads):
+    heard = []
+
+    def hear(done):
+        heard.append(done)
+        if done == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        do_parts(square_in_lane, range(200), set(), threads=threads, on_parts=hear)
+    assert heard == [1, 2, 3]
+
+
+def test_parts_of_a_batch_cross_a_process_boundary():
+    tree = betting_tree(load_game("leduc_poker"))
+    lockstep = Lockstep(tree, card_layout(tree.game, renamed=True), External(), batch=5000, fallback=0, seed=1)
+    parts = list(lockstep.parts(1, 7))
+    assert sum(part.size for part in parts) == 5000 and len(parts) > 1
+    assert pickle.loads(pickle.dumps((Lockstep._walk_some, parts))) == (Lockstep._walk_some, parts)

@@ -17,7 +17,7 @@ then boards are gone through once, and each gives its corrections to the hands t
 """
 
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from equipoise.games.suits import HOLE_CARDS
 from equipoise.trees.betting_tree import Betting, BettingNodes
 from equipoise.trees.board_evaluator import (
     BoardReader,
+    Boards,
     BoardStrategy,
     Entered,
     OnBoards,
@@ -234,13 +235,32 @@ class BoardLuck:
         others = [comb(form.cards.deck_size - HOLE_CARDS - count, HOLE_CARDS) for count in form.game.board_cards]
         self._reach_payments = [paying_reach(form.payments[r], others[r]) for r in range(2)]
 
+    @staticmethod
+    def _some_boards(shared: tuple[Any, ...], lane: int, boards: Boards) -> None:
+        """Correct for the luck on some boards."""
+        luck, read, read_from, lanes, written_to = shared
+        form = luck._form
+        _correct_boards(
+            form.betting[1],
+            form.payments[1],
+            luck._reach_payments[1],
+            form.showdowns,
+            form.pairs,
+            form.first_entries,
+            *boards,
+            read(luck._known, *boards),
+            np.empty(0) if luck._own is None else read(luck._own, *boards),
+            *read_from,
+            *lanes[lane],
+            *written_to,
+        )
+
     def correct(self, places: BoardPlaces, cards: Int8, ends: Int32, on_boards: OnBoards = silent) -> Luck:
         """Return what takes luck out of pairs of hands: ``cards`` of each deal, ``ends`` by the observer's seat."""
         form, tree = self._form, places.tree
         dealt = _dealt(places, cards, ends)
         start = written_start(form, self._known)
         entered = enter(form, (start, start))
-        read = BoardReader(form)
         widest, entries = form.widest, int(form.first_entries[2])
         lanes = [
             (
@@ -253,28 +273,9 @@ class BoardLuck:
         shape = form.num_boards, *entered.entering.shape
         closing, reach_closing, out = np.empty(shape), np.empty(shape), np.zeros(ends.shape)
         betting_nodes = tree.nodes, tree.parent, places.entry, dealt
-
-        def work(lane: int, first: int, last: int) -> None:
-            _correct_boards(
-                form.betting[1],
-                form.payments[1],
-                self._reach_payments[1],
-                form.showdowns,
-                form.pairs,
-                form.first_entries,
-                first,
-                last,
-                read(self._known, first, last),
-                np.empty(0) if self._own is None else read(self._own, first, last),
-                entered.entering,
-                *betting_nodes,
-                *lanes[lane],
-                closing,
-                reach_closing,
-                out,
-            )
-
-        over_boards(form, self._threads, work, on_boards)
+        read_from = (entered.entering, *betting_nodes)
+        correcting = (self, BoardReader(form), read_from, lanes, (closing, reach_closing, out))
+        over_boards(BoardLuck._some_boards, form, correcting, self._threads, on_boards)
         own = np.empty(0) if self._own is None else written_start(form, self._own)
         starts = []
         for observer in range(2):

@@ -28,7 +28,7 @@ from equipoise.sampling.traversal import (
     payoff_at,
 )
 from equipoise.sampling.tree import SampledGame, SampledTree
-from equipoise.threads import on_threads
+from equipoise.threads import do_parts
 from equipoise.trees.treeplex import Float, Int32, UInt64
 
 U = np.uint64
@@ -147,6 +147,26 @@ class Batch(NamedTuple):
     records: Records  # [pairs, 2, 2 x rounds]: deal and end of each round, -1 after the last
 
 
+class _Chunks(NamedTuple):
+    """What chunks of pairs share."""
+
+    tree: SampledTree
+    deal_width: np.uint64
+    table: Table
+    seed: int
+    first_pair: int
+    pairs: int
+    dice: list[npt.NDArray[np.uint64]]  # by lane
+    records: Records
+    sums: FloatTable
+
+
+def _play_some(shared: _Chunks, lane: int, chunk: int) -> None:
+    begin, end = chunk * CHUNK, min((chunk + 1) * CHUNK, shared.pairs)
+    played = (*shared[:4], shared.first_pair, begin, end)
+    _play_chunk(*played, shared.dice[lane], NO_TAPE, shared.records, shared.sums[chunk])
+
+
 def play_pairs(
     game: SampledGame, table: Table, *, pairs: int, seed: int, threads: int = 1, recorded: bool = False
 ) -> Iterator[Batch]:
@@ -160,11 +180,7 @@ def play_pairs(
         at_once = min(2 * at_once, CHUNKS_A_CALL)  # the first news come soon
         chunks = -(-now // CHUNK)
         records = np.full((now, 2, 2 * rounds) if recorded else (1, 2, 0), -1, np.int32)
-
-        def play(lane: int, chunk: int, *, done: int = done, now: int = now, records: Records = records) -> None:
-            begin, end = chunk * CHUNK, min((chunk + 1) * CHUNK, now)
-            _play_chunk(game.tree, deal_width, table, seed, done, begin, end, dice[lane], NO_TAPE, records, sums[chunk])
-
-        on_threads(threads, play, range(chunks))
+        shared = _Chunks(game.tree, deal_width, table, seed, done, now, dice, records, sums)
+        do_parts(_play_some, range(chunks), shared, threads=threads)
         yield Batch(now, sums[:chunks, :SUMS].copy(), records)
         done += now

@@ -15,10 +15,8 @@ the order of nodes, and so of draws, is that of `traversal.walk`, with which thi
 it finds the same.
 """
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +31,7 @@ from equipoise.sampling.dice import NO_TAPE, choose_weighted, deal_cards, start_
 from equipoise.sampling.rows import REGRET, STRATEGY, FloatTable, Rows, ScoresAt
 from equipoise.sampling.schemes import ALL, SUBSET, External, LabelledActions, Robust
 from equipoise.sampling.traversal import OPPONENT, OWN, child_weight, in_subset, subset_inclusion, take_regrets
+from equipoise.threads import map_parts
 from equipoise.trees.betting_tree import BettingNodes, BettingTree
 from equipoise.trees.codes import NODE_SHIFT, CardLayout, cards_code, nodes_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
@@ -326,7 +325,13 @@ def showdown_bits(game: PokerGame) -> UInt64:
     raise EquipoiseError(f"{game.name} ranks hands by a rule of its own, which traversals in lockstep do not know")
 
 
-Result = TypeVar("Result")
+class SomeHands(NamedTuple):
+    """A part of a batch."""
+
+    player: int
+    iteration: int
+    first: int
+    size: int
 
 
 class HandsInLockstep:
@@ -341,6 +346,11 @@ class HandsInLockstep:
         self.threads = min(threads, -(-batch // part))
         self.nodes_touched = 0
 
+    def parts(self, player: int, iteration: int) -> Iterator[SomeHands]:
+        """Yield the parts of the batch."""
+        for first in range(0, self._batch, self._part):
+            yield SomeHands(player, iteration, first, min(self._part, self._batch - first))
+
     def deal(self, player: int, iteration: int, first: int, count: int) -> Deals:
         """Return the deals of some hands."""
         deals = Deals(
@@ -351,19 +361,6 @@ class HandsInLockstep:
         deck = self._tree.game.deck.size
         draw_deals(self._layout, deck, self._bits, self._seed, iteration, player, first, deals, NO_TAPE)
         return deals
-
-    def _in_parts(self, run: Callable[[Deals], Result], player: int, iteration: int) -> Iterator[Result]:
-        """Yield what comes of each part of the batch; threads share parts, which keep their order."""
-
-        def run_part(first: int) -> Result:
-            return run(self.deal(player, iteration, first, min(self._part, self._batch - first)))
-
-        firsts = range(0, self._batch, self._part)
-        if self.threads == 1:
-            yield from map(run_part, firsts)
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            yield from pool.map(run_part, firsts)
 
 
 class Lockstep(HandsInLockstep):
@@ -401,7 +398,8 @@ class Lockstep(HandsInLockstep):
         """Run traversals of some players; yield the traverser's regrets and the opponent's strategies, in parts."""
         for player in players:
             met: list[tuple[Int64, Float]] = []
-            for part in self._in_parts(partial(self._walk, scores_at, player), player, iteration):
+            parts = self.parts(player, iteration)
+            for part in map_parts(Lockstep._walk_some, parts, (self, scores_at), threads=self.threads):
                 self.nodes_touched += part.touched
                 own, other = part.own, part.opponent
                 weight = np.full(len(own.code), self._counts)
@@ -417,6 +415,12 @@ class Lockstep(HandsInLockstep):
                 legal = self._tree.legal[nodes_of(codes)]
                 strategies = match_rows(scores_at(player, codes), legal, self._fallback)
                 yield Rows(player, STRATEGY, iteration, codes, strategies, reach)
+
+    @staticmethod
+    def _walk_some(shared: "tuple[Lockstep, ScoresAt]", lane: int, some: SomeHands) -> Part:
+        del lane
+        lockstep, scores_at = shared
+        return lockstep._walk(scores_at, some.player, lockstep.deal(*some))
 
     def _walk(self, scores_at: ScoresAt, player: int, deals: Deals) -> Part:
         tree, actions, columns = self._tree, self._tree.most_actions, self._tree.num_columns

@@ -7,7 +7,6 @@ agent's policy is asked for once a level; for those at which values are needed, 
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +20,13 @@ from equipoise.sampling.lockstep import (
     Deals,
     HandsInLockstep,
     Int8,
+    SomeHands,
     UInt64Table,
     code_at,
     payoff_at_end,
     place_among,
 )
+from equipoise.threads import map_parts
 from equipoise.trees.betting_tree import BettingNodes, BettingTree
 from equipoise.trees.codes import CardLayout
 from equipoise.trees.distinct import EMPTY, table_size
@@ -185,9 +186,16 @@ class LockstepEpisodes(HandsInLockstep):
         self, values_of: NumbersOf, policy_of: NumbersOf, *, epsilon: float, iteration: int
     ) -> Iterator[tuple[Moves, Moves]]:
         """Play an iteration's episodes by values and policies that are asked for by code; yield both agents' moves."""
-        for part in self._in_parts(partial(self._play, values_of, policy_of, epsilon), 0, iteration):
+        shared = (self, values_of, policy_of, epsilon)
+        for part in map_parts(LockstepEpisodes._play_some, self.parts(0, iteration), shared, threads=self.threads):
             self.nodes_touched += part.touched
             yield part.moves
+
+    @staticmethod
+    def _play_some(shared: "tuple[LockstepEpisodes, NumbersOf, NumbersOf, float]", lane: int, some: SomeHands) -> Part:
+        del lane
+        episodes, values_of, policy_of, epsilon = shared
+        return episodes._play(values_of, policy_of, epsilon, episodes.deal(*some))
 
     def _play(self, values_of: NumbersOf, policy_of: NumbersOf, epsilon: float, deals: Deals) -> Part:
         nodes, hands = self._tree.nodes, len(deals.sign)

@@ -34,7 +34,7 @@ from equipoise.stores.board_tables import (
     store_rows,
     table_bytes,
 )
-from equipoise.threads import Pace, on_threads
+from equipoise.threads import Pace, do_parts
 from equipoise.trees.betting_tree import Betting
 from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, enter_boards, start_payments
 from equipoise.trees.board_form import BoardForm, Pairs, Payments, Showdowns, entries_before
@@ -220,7 +220,7 @@ class BoardCFR(Solver):
 
     def _turn(self, rule: Float, first_player: int, end_player: int, threads: int) -> None:
         boards, weights = self._sample.draw(self.iteration, first_player)
-        form, (betting, after) = self.form, self.form.betting
+        form, betting = self.form, self.form.betting[0]
         width = form.num_starting_classes
         value, sums = np.empty(width), np.empty(form.cards.deck_size)
         for player in range(2):
@@ -232,27 +232,8 @@ class BoardCFR(Solver):
 
         # A few shares for each thread, so that none waits long for the last one.
         at_once = max(1, min(BOARDS_AT_ONCE, len(boards) // (8 * threads)))
-
-        def work(lane: int, first: int) -> None:
-            _board_pass(
-                after,
-                form.payments[1],
-                form.showdowns,
-                form.pairs,
-                form.first_entries,
-                boards[first : first + at_once],
-                first_player,
-                end_player,
-                coefficients,
-                salt,
-                self.regret_sum,
-                self.strategy_sum,
-                self._entering,
-                self._scratch[lane],
-                self._closing[first:],
-            )
-
-        on_threads(threads, work, range(0, len(boards), at_once))
+        turn = (first_player, end_player, coefficients, salt)
+        do_parts(BoardCFR._some_boards, range(0, len(boards), at_once), (self, boards, at_once, turn), threads=threads)
         for player in range(first_player, end_player):
             strategy, plan, gradient = self._start[player]
             closing = self._closing[: len(boards), player]
@@ -281,6 +262,28 @@ class BoardCFR(Solver):
                 self.start_strategy_sum[own],
                 value,
             )
+
+    @staticmethod
+    def _some_boards(
+        shared: "tuple[BoardCFR, Int64, int, tuple[int, int, Float, np.uint32]]", lane: int, first: int
+    ) -> None:
+        """Work on the boards from one on, as many as go together."""
+        solver, boards, at_once, turn = shared
+        form = solver.form
+        _board_pass(
+            form.betting[1],
+            form.payments[1],
+            form.showdowns,
+            form.pairs,
+            form.first_entries,
+            boards[first : first + at_once],
+            *turn,
+            solver.regret_sum,
+            solver.strategy_sum,
+            solver._entering,
+            solver._scratch[lane],
+            solver._closing[first:],
+        )
 
     def average_strategy(self) -> TableStrategy:
         """Return the average strategy: the one that converges to equilibrium."""

@@ -50,7 +50,7 @@ from equipoise.stores.memories import Memory, drawn_examples, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import Diagnostics, State, joined, part_of
 from equipoise.stores.transitions import Transitions, transition_bytes
-from equipoise.threads import on_threads
+from equipoise.threads import do_parts
 from equipoise.trees.tables import Pair
 from equipoise.work import spending
 
@@ -147,7 +147,7 @@ class NFSP(Solver):
                         self.transitions[player].add(moves)
                         self._reservoirs[player].add(*moves.responses(self._columns), self.iteration)
             with spending(self._spent, "fit_seconds"):
-                on_threads(min(2, self.threads), self._fit, range(2))
+                do_parts(NFSP._fit, range(2), self, threads=min(2, self.threads))
             self.self_play.read()
             if self.iteration % self._config.target_every == 0:
                 self.self_play.renew_target()

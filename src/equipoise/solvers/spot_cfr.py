@@ -23,7 +23,7 @@ from equipoise.regret.rules import NO_FLOOR, Rule, coefficient_table
 from equipoise.solvers.solver import Solver
 from equipoise.stores.board_tables import Storage, Table, load_rows, store_rows, table_bytes
 from equipoise.stores.spot_tables import SpotTables, bind_boards, make_tables, tables_from
-from equipoise.threads import Pace, on_threads
+from equipoise.threads import Pace, do_parts
 from equipoise.trees.spot_evaluator import RoundArrays, evaluator_bytes, round_arrays
 from equipoise.trees.spot_form import Round, SpotForm
 from equipoise.trees.spot_leaves import Entering
@@ -295,22 +295,28 @@ class SpotCFR(Solver):
         boards = self._rounds[1].boards.images.size
         notes, size = self._notes, self._rounds[1].betting.roots * widths[player]
 
-        def chunk(lane: int, piece: int) -> None:
-            _clear(notes[piece], size)
-            first = piece * BOARDS_A_PIECE
-            end = min(first + BOARDS_A_PIECE, boards)
-            self._last(1, first, end, player, rule, salt, plans, widths, lane, notes[piece])
-
-        def turn(lane: int, board: int) -> None:
-            _clear(notes[board], size)
-            self._turn_board(board, player, rule, salt, plans, widths, lane, notes[board])
-
         pieces = -(-boards // BOARDS_A_PIECE) if len(self._rounds) == 2 else boards
-        on_threads(threads, chunk if len(self._rounds) == 2 else turn, range(pieces))
+        turn = (player, rule, salt, plans, widths)
+        do_parts(SpotCFR._some_boards, range(pieces), (self, size, turn), threads=threads)
         _add_notes(notes, pieces, size, root.closing)
         self._add_leaves(0, 0, player, plans, widths, root.closing)
         rule = _unmoving(rule) if self.frozen > 0 else rule
         _go_up(self._rounds[0], 0, player, rule, self.regret_sum.early[0], steps, root, out)
+
+    @staticmethod
+    def _some_boards(
+        shared: "tuple[SpotCFR, int, tuple[int, Float, np.uint32, Pair, tuple[int, int]]]", lane: int, piece: int
+    ) -> None:
+        """Work on a piece of the boards that follow the first: one where others follow these, else several."""
+        solver, size, turn = shared
+        note = solver._notes[piece]
+        _clear(note, size)
+        if len(solver._rounds) > 2:
+            solver._turn_board(piece, *turn, lane, note)
+            return
+        first = piece * BOARDS_A_PIECE
+        end = min(first + BOARDS_A_PIECE, solver._rounds[1].boards.images.size)
+        solver._last(1, first, end, *turn, lane, note)
 
     def _add_leaves(
         self, number: int, board: int, player: int, plans: Pair, widths: tuple[int, int], out: Float

@@ -5,16 +5,15 @@ and abstractions are evaluated in the full game without a second table of its si
 whatever the strategy is stored in.
 """
 
-import itertools
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from equipoise.compiled import kernel, uncounted
-from equipoise.threads import on_threads
+from equipoise.threads import do_parts
 from equipoise.trees.best_response import BestResponses
 from equipoise.trees.betting_tree import Betting
 from equipoise.trees.board_form import BoardForm, Pairs, Payments, Showdowns, StartingHands, entries_before
@@ -244,17 +243,21 @@ def silent(done: int, boards: int) -> None:
     """Show nothing."""
 
 
+Boards = tuple[int, int]  # the first, and the one after the last
+Shared = TypeVar("Shared")
+
+
 def over_boards(
-    form: BoardForm, threads: int, work: Callable[[int, int, int], None], on_boards: OnBoards = silent
+    function: Callable[[Shared, int, Boards], None],
+    form: BoardForm,
+    shared: Shared,
+    threads: int,
+    on_boards: OnBoards = silent,
 ) -> None:
-    """Call ``work(lane, first, last)`` for all boards, some at a time, on threads of their own."""
-    done = itertools.count(1)  # to count is one step: threads need no lock for it
-
-    def some(lane: int, first: int) -> None:
-        work(lane, first, min(first + BOARDS_AT_ONCE, form.num_boards))
-        on_boards(min(next(done) * BOARDS_AT_ONCE, form.num_boards), form.num_boards)
-
-    on_threads(threads, some, range(0, form.num_boards, BOARDS_AT_ONCE))
+    """Call ``function(shared, lane, boards)`` for all boards, some at a time, on threads of their own."""
+    count = form.num_boards
+    some = [(first, min(first + BOARDS_AT_ONCE, count)) for first in range(0, count, BOARDS_AT_ONCE)]
+    do_parts(function, some, shared, threads=threads, on_parts=lambda done: on_boards(some[done - 1][1], count))
 
 
 class RowValues(NamedTuple):
@@ -281,12 +284,8 @@ class BoardEvaluator:
         entered = enter(form, (start, start))
         closing = np.empty((form.num_boards, *entered.entering.shape))
         played = np.empty(form.num_boards)
-
-        def work(lane: int, first: int, last: int) -> None:
-            probabilities = self._read(given, first, last)
-            self._respond(first, last, (probabilities, probabilities), entered, lane, closing, played)
-
-        over_boards(form, self.threads, work, self._on_boards)
+        shared = (self, given, entered, closing, played)
+        over_boards(BoardEvaluator._respond_some, form, shared, self.threads, self._on_boards)
         best = []
         for player in range(2):
             gradient = self._start_gradient(player, entered, closing[:, player])
@@ -294,21 +293,35 @@ class BoardEvaluator:
             best.append(_best_value(betting, player, hands, strategy, gradient, np.empty(hands.class_hand.size)))
         return BestResponses(self._value(entered, played), (best[0], best[1]))
 
+    @staticmethod
+    def _respond_some(
+        shared: "tuple[BoardEvaluator, BoardStrategy, Entered, Float, Float]", lane: int, boards: Boards
+    ) -> None:
+        evaluator, given, entered, closing, played = shared
+        probabilities = evaluator._read(given, *boards)
+        evaluator._respond(*boards, (probabilities, probabilities), entered, lane, closing, played)
+
     def match_values(self, a: BoardStrategy, b: BoardStrategy) -> tuple[float, float]:
         """Return what player 0 wins when it is ``a`` against ``b``, and when it is ``b`` against ``a``."""
         form = self.form
         starts = written_start(form, a), written_start(form, b)
         seatings = enter(form, starts), enter(form, starts[::-1])
         played = np.empty((2, form.num_boards))
-        nowhere = np.empty((form.num_boards, 2, 0, 0))
-
-        def work(lane: int, first: int, last: int) -> None:
-            given = self._read(a, first, last), self._read(b, first, last)
-            self._respond(first, last, given, seatings[0], lane, nowhere, played[0], respond=False)
-            self._respond(first, last, given[::-1], seatings[1], lane, nowhere, played[1], respond=False)
-
-        over_boards(form, self.threads, work, self._on_boards)
+        shared = (self, (a, b), seatings, played)
+        over_boards(BoardEvaluator._match_some, form, shared, self.threads, self._on_boards)
         return self._value(seatings[0], played[0]), self._value(seatings[1], played[1])
+
+    @staticmethod
+    def _match_some(
+        shared: "tuple[BoardEvaluator, tuple[BoardStrategy, BoardStrategy], tuple[Entered, Entered], Float]",
+        lane: int,
+        boards: Boards,
+    ) -> None:
+        evaluator, (a, b), seatings, played = shared
+        given = evaluator._read(a, *boards), evaluator._read(b, *boards)
+        nowhere = np.empty((evaluator.form.num_boards, 2, 0, 0))
+        evaluator._respond(*boards, given, seatings[0], lane, nowhere, played[0], respond=False)
+        evaluator._respond(*boards, given[::-1], seatings[1], lane, nowhere, played[1], respond=False)
 
     def enter(self, first: BoardStrategy, second: BoardStrategy) -> Entered:
         """Return the first round when player 0 plays by the first of two strategies, and player 1 by the second."""
@@ -328,18 +341,25 @@ class BoardEvaluator:
         form, width = self.form, self.form.num_starting_classes
         closing, best = (np.empty((form.num_boards, *entered.entering.shape[1:])) for _ in range(2))
         responses = [np.empty_like(scratch.gradient) for scratch in self._scratch]
-
-        def work(lane: int, first: int, last: int) -> None:
-            into = responses[lane], closing[first:last], best[first:last]
-            self._value_some(lane, first, last, player, strategies, entered, *into)
-
-        over_boards(form, self.threads, work, self._on_boards)
+        shared = (self, player, strategies, entered, responses, closing, best)
+        over_boards(BoardEvaluator._value_part, form, shared, self.threads, self._on_boards)
         strategy, rows = entered.strategies[player], []
         for respond, brought in ((False, closing), (True, best)):
             gradient = self._start_gradient(player, entered, brought)
             _value_start(form.betting[0], player, width, respond, strategy, gradient, np.empty(width))
             rows.append(gradient)
         return RowValues(*rows)
+
+    @staticmethod
+    def _value_part(
+        shared: "tuple[BoardEvaluator, int, tuple[BoardStrategy, BoardStrategy], Entered, list[Float], Float, Float]",
+        lane: int,
+        boards: Boards,
+    ) -> None:
+        evaluator, player, strategies, entered, responses, closing, best = shared
+        first, last = boards
+        into = responses[lane], closing[first:last], best[first:last]
+        evaluator._value_some(lane, first, last, player, strategies, entered, *into)
 
     def _value_some(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.compiled import uncounted
 from equipoise.lanes import LANES, aligned_zeros, load, store, zeros
-from equipoise.threads import on_threads
+from equipoise.threads import do_parts
 from equipoise.trees.betting_tree import Betting
 from equipoise.trees.spot_form import Boards, Ends, Locked, SpotForm
 from equipoise.trees.spot_leaves import Entering
@@ -304,23 +304,32 @@ class SpotEvaluator:
         together = self._at_once if len(self._rounds) == 2 else 1
         size = self._rounds[0].onward.shape[1] * steps[player]
         notes = np.zeros((-(-boards // together), 2, size))
-        done = 0
-
-        def work(number: int, piece: int) -> None:
-            nonlocal done
-            first, end = piece * together, min((piece + 1) * together, boards)
-            mine = self._lanes[number]
-            if len(self._rounds) == 2:
-                self._last(mine, strategy, 1, first, end, player, before, steps, *notes[piece])
-            else:
-                self._board(mine, strategy, 1, first, player, before, steps, *notes[piece])
-            done += end - first
-            self._on_boards(player * boards + done, 2 * boards)
-
-        on_threads(self.threads, work, range(len(notes)))
+        shared = (self, strategy, notes, together, (player, before, steps))
+        do_parts(
+            SpotEvaluator._some_boards,
+            range(len(notes)),
+            shared,
+            threads=self.threads,
+            on_parts=lambda done: self._on_boards(player * boards + min(done * together, boards), 2 * boards),
+        )
         lane.scratch[0].closing[:size], lane.closing[0][:size] = notes.sum(axis=0)
         self._add_leaves(lane, 0, 0, player, steps)
         self._up(lane, 0, 0, player, self._steps, out, best)
+
+    @staticmethod
+    def _some_boards(
+        shared: "tuple[SpotEvaluator, SpotStrategy, Float, int, tuple[int, tuple[Float, Float], tuple[int, int]]]",
+        lane: int,
+        piece: int,
+    ) -> None:
+        """Write what a piece of the boards that follow the first is worth."""
+        evaluator, strategy, notes, together, turn = shared
+        mine, first = evaluator._lanes[lane], piece * together
+        if len(evaluator._rounds) > 2:
+            evaluator._board(mine, strategy, 1, first, *turn, *notes[piece])
+            return
+        end = min(first + together, evaluator.form.rounds[1].num_boards)
+        evaluator._last(mine, strategy, 1, first, end, *turn, *notes[piece])
 
     def _ends_after(self, number: int) -> bool:
         """Return whether a network values the closings of a round: from both players' reach of them."""
