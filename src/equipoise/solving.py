@@ -655,7 +655,6 @@ def resume(
         limits = {"iterations": iterations, "until": until, "seconds": seconds, "core_seconds": core_seconds}
         if any(limit is not None for limit in limits.values()):
             config["stop"] = limits
-            directory.change(stop=limits)
         if threads is not None:
             config["threads"] = threads
         with _shown(progress, f"resuming {path}", on_progress) as told, _watched(told) as phases:
@@ -670,6 +669,7 @@ def resume(
                 history, times = _resumed(
                     solver, representation, game, config, directory, phases, on_complaint, restart=restart
                 )
+                directory.change(stop=config["stop"])
             return _run(
                 solver, representation, config, stop, directory, phases, on_complaint, on_record, history, times
             )

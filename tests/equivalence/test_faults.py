@@ -207,7 +207,9 @@ def test_files_that_may_not_grow(tmp_path):
     assert_one_line(code, err, "cannot write run/checkpoints/000000000100.npz: File too large")
     assert list((tmp_path / "run" / "checkpoints").glob(".*")) == []
     for file, content in before.items():
-        if file.name not in ("lock", "log.jsonl"):
+        if file.name == "config.json":  # has the new limits, and is otherwise as it was
+            assert {**json.loads(content), "stop": None} == {**json.loads(file.read_text()), "stop": None}
+        elif file.name not in ("lock", "log.jsonl"):
             assert file.read_bytes() == content
     assert call("resume", "run", "--iterations", 100, cwd=tmp_path)[0] == 0
 
