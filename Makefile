@@ -1,9 +1,9 @@
-# make demo | test | test-elsewhere | fuzz | faults | check | bench | setup. Each makes the environment in .venv first, if it is not there yet.
+# make demo | test | test-elsewhere | fuzz | faults | check | docs | wheel | bench | setup. Each makes the environment in .venv first, if it is not there yet.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-elsewhere fuzz faults check format bench clean
+.PHONY: setup demo test test-elsewhere fuzz faults check format docs wheel bench clean
 
 setup: $(VENV)/.ready
 
@@ -60,6 +60,15 @@ check: setup
 format: setup
 	$(BIN)/ruff format src tests examples
 	$(BIN)/ruff check --fix src tests examples
+
+# The documents as a site in build/site, to be read without a network; pages that are made from the code first.
+docs: setup
+	$(BIN)/python docs/build.py pages
+	$(BIN)/python docs/build.py site
+
+# A wheel, installed into an environment of its own, where it solves, draws and serves.
+wheel: setup
+	$(BIN)/python .ci/wheel.py
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'

@@ -286,7 +286,7 @@ def _rehearse(game: "Game", algorithm: str, out: Path | None, options: dict[str,
         return _print_json({"config": config, **numbers})
     print(written_out(config))
     for name, number in numbers.items():
-        what = name.removesuffix("_bytes").removesuffix("_seconds").replace("_", " ")
+        what = name.removesuffix("_bytes").replace("_seconds", "").replace("_", " ")
         print(f"# {what:<33}{readable_bytes(number) if name.endswith('_bytes') else f'{number:.4g} s'}")
     return print("# evaluations and checkpoints come on top; memories that fill make iterations slower")
 

@@ -1,5 +1,6 @@
 """Commands in the documents can be pasted, and links lead somewhere."""
 
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -45,3 +46,12 @@ def test_links_lead_somewhere(page):
         there = (page.parent / target).resolve()
         assert there.exists(), target
         assert not anchor or anchor in anchors(there), f"{target}#{anchor}"
+
+
+def test_pages_that_are_made_from_the_code_are_up_to_date():
+    spec = importlib.util.spec_from_file_location("build_docs", ROOT / "docs" / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    assert build.outdated() == [], "run: python docs/build.py pages"
+    listed = (ROOT / "docs" / "mkdocs.yml").read_text()
+    assert all(f"docs/{page.name}" in listed for page in (ROOT / "docs").glob("*.md"))  # the site shows every page
