@@ -24,7 +24,7 @@ _RECORDED: dict[By, tuple[str, str]] = {
     "core_seconds": ("core_seconds", "core-seconds"),
     "nodes": ("nodes_touched", "touched nodes"),
 }
-# Six colours that colour-blind people can tell apart (Okabe and Ito 2008); the second six are dashed.
+# Six colours that colour-blind people can tell apart (by Okabe and Ito); the second six are dashed.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#444444")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)))
 _MARKERS = "osD^vP"
