@@ -34,6 +34,10 @@ def test_the_page_runs(found):
     assert resumed.solver.nodes_touched > run.solver.nodes_touched > 0
     assert resumed.policy.origin["algorithm"] == "fading"
 
+    assert found["learnt"].exploitability < 0.06  # 0.46 for uniform play
+    assert found["learnt_on"].iterations == 50
+    assert found["remembered"].exploitability < 0.35  # 2.37 for uniform play
+
     solve = found["equipoise"].solve
     whole = solve("kuhn_poker", "fading", iterations=1000, parameters={"keep": 0.99})
     np.testing.assert_array_equal(whole.solver.regrets.sum, resumed.solver.regrets.sum)

@@ -241,6 +241,7 @@ def solve(
     preset: str | None = None,
     init_from: str | Path | None = None,
     device: str = "auto",
+    network: Any = None,
     tensorboard: bool = False,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float | None = None,
@@ -265,7 +266,8 @@ def solve(
     and exploitability of their solutions are NaN.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are
-    (``auto``: on an accelerator if there is one, else on the CPU); ``tensorboard``
+    (``auto``: on an accelerator if there is one, else on the CPU); ``network`` is a network of your own: a function
+    from the numbers of inputs and outputs to a torch module (docs/extending.md); ``tensorboard``
     writes all records for TensorBoard too, into the run directory.
     ``progress`` shows how far the run is, in a terminal or a notebook. ``on_record`` is called with a dictionary of
     numbers after each evaluation and, where networks are trained, after each other iteration, too (those have losses,
@@ -274,6 +276,8 @@ def solve(
     game = as_game(game)
     if out is not None:
         require_new(Path(out))
+    if network is not None:
+        parameters = {"network": "own", **(parameters or {})}
     config = configured(
         game,
         algorithm,
@@ -304,7 +308,7 @@ def solve(
     }
     with _shown(progress, f"{game.name} by {algorithm}", on_progress) as told, _watched(told) as phases:
         with phases.doing(PREPARING):
-            solver = _make_solver(game, config, representation, phases, on_complaint)
+            solver = _make_solver(game, config, representation, phases, on_complaint, network)
             config |= {"versions": provenance.versions(), "machine": provenance.machine()}
             if out is not None and (commit := provenance.commit()) is not None:
                 config["commit"] = commit
@@ -546,12 +550,17 @@ def _start_from(
 
 
 def _restored(
-    directory: RunDirectory, game: Game, representation: Representation, phases: Phases, device: str = "auto"
+    directory: RunDirectory,
+    game: Game,
+    representation: Representation,
+    phases: Phases,
+    device: str = "auto",
+    network: Any = None,
 ) -> tuple[Solver, int]:
     """Return a run's solver as it was at the last good checkpoint, its networks on a device."""
     checkpoint = _last_checkpoint(directory)
     config = {**settings_of(directory), "device": device}
-    solver = _make_solver(game, config, representation, phases)
+    solver = _make_solver(game, config, representation, phases, network=network)
     _restore(solver, directory, checkpoint)
     return solver, checkpoint.iteration
 
@@ -625,6 +634,7 @@ def resume(
     core_seconds: float | None = None,
     threads: int | None = None,
     device: str = "auto",
+    network: Any = None,
     restart: bool = False,
     game: Game | str | None = None,
     trust_game: bool = False,
@@ -639,6 +649,7 @@ def resume(
     the results of the first try are then kept under other names. Networks are on ``device`` from here on, wherever
     they were before.
 
+    A run of networks of your own needs the same ``network`` again.
     A run whose game is Python code (``python:PATH``) needs ``trust_game=True`` or the ``game`` itself, and so does a
     run of a game that was given as an object. The rules must be those it was made with.
     """
@@ -660,7 +671,7 @@ def resume(
         with _shown(progress, f"resuming {path}", on_progress) as told, _watched(told) as phases:
             with phases.doing(PREPARING):
                 representation = _recorded_representation(directory, game)
-                solver = _make_solver(game, config, representation, phases, on_complaint)
+                solver = _make_solver(game, config, representation, phases, on_complaint, network)
                 _compare_versions(config, on_complaint)
                 _compare_revisions(config, on_complaint)
                 stop = Stop(**config["stop"])
@@ -754,6 +765,7 @@ def _make_solver(
     representation: Representation,
     phases: Phases,
     on_complaint: Callable[[str], None] = lambda sentence: None,
+    network: Any = None,
 ) -> Solver:
     setup = Setup(
         game=game,
@@ -761,6 +773,7 @@ def _make_solver(
         seed=config["seed"],
         threads=set_threads(config["threads"]),
         device=config["device"],
+        network=_handed_in(network),
         report=phases.report,
         on_complaint=on_complaint,
     )
@@ -768,6 +781,15 @@ def _make_solver(
     solver = recipe.make(setup, recipe.recorded(config["parameters"]), representation)
     _require_rules(config, game, representation.fingerprint(solver.form))
     return solver
+
+
+def _handed_in(network: Any) -> Any:
+    """Return a network of the user's own as solvers take it; None if there is none."""
+    if network is None:
+        return None
+    from equipoise.networks.own import as_architecture
+
+    return as_architecture(network)
 
 
 def _require_rules(config: Mapping[str, Any], game: Game, fingerprint: str) -> None:
@@ -943,6 +965,7 @@ def load_policy(
     game: Game | str | None = None,
     trust_game: bool = False,
     device: str = "auto",
+    network: Any = None,
     on_progress: OnProgress = unseen,
 ) -> AnyPolicy:
     """Return the policy in a file, of a finished run, or of an unfinished run.
@@ -951,25 +974,26 @@ def load_policy(
     say what it is of, so give the ``game``.
     Of an unfinished run it is that of the last checkpoint, or of the last evaluation if networks of the average policy
     were fitted then (Deep CFR), which a warning says. A run that was interrupted before anything was fitted is warned
-    of, too: it is fitted here, which may take minutes. Networks are opened on ``device``, wherever they were trained.
+    of, too: it is fitted here, which may take minutes. Networks are opened on ``device``, wherever they were trained;
+    those of your own need the ``network`` again where a game is too large to list.
     A file never runs code: where rules are needed that are Python code (``python:PATH``), give ``trust_game=True`` or
     the ``game`` itself.
     """
     phases = Phases(on_progress)
     with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
         if Path(path).is_dir():
-            return _policy_of_run(RunDirectory.open(path), game, trust_game, device, phases)
+            return _policy_of_run(RunDirectory.open(path), game, trust_game, device, network, phases)
         if Path(path).suffix in ENDINGS:
             return _exported_policy(path, game, trust_game)
         parts = read_parts(path)
         if device not in ("auto", "cpu") and not is_of_networks(parts.header):
             raise NotSupported(f"{path} has no networks to put on a device: leave out --device {device}")
-        options: dict[str, Any] = {"device": device, "report": phases.report}
+        options: dict[str, Any] = {"device": device, "network": _handed_in(network), "report": phases.report}
         return open_strategy(*parts, game=game, trust_game=trust_game, name=str(path), **options)
 
 
 def _policy_of_run(
-    directory: RunDirectory, game: Game | str | None, trust_game: bool, device: str, phases: Phases
+    directory: RunDirectory, game: Game | str | None, trust_game: bool, device: str, network: Any, phases: Phases
 ) -> AnyPolicy:
     path, recipe = directory.path, find_recipe(directory.config["algorithm"])
     device = recipe.place(device)
@@ -983,8 +1007,9 @@ def _policy_of_run(
                 f"last made: `equipoise resume {path}` brings it up to date"
             )
         if recipe.networks or not gone_on:
-            options: dict[str, Any] = {"device": device, "report": phases.report, "name": str(directory.policy_path)}
-            return open_strategy(*parts, game=game, trust_game=trust_game, **options)
+            options: dict[str, Any] = {"device": device, "network": _handed_in(network), "report": phases.report}
+            name = str(directory.policy_path)
+            return open_strategy(*parts, game=game, trust_game=trust_game, name=name, **options)
     config = settings_of(directory)
     origin = {"algorithm": config["algorithm"], "seed": config["seed"]}
     game = stored_game(config["game"], game, trust_game=trust_game)
@@ -997,7 +1022,7 @@ def _policy_of_run(
         return SpotPolicy(form=form, strategy=tables_from(form, STRATEGY, checkpoint.state), origin=origin)
     if representation.name == "boards":
         return _open_board_policy(directory, game, origin)
-    solver, origin["iterations"] = _restored(directory, game, representation, phases, device)
+    solver, origin["iterations"] = _restored(directory, game, representation, phases, device, network)
     return _policy_of(solver, representation, origin, phases)
 
 

@@ -3,15 +3,12 @@
 A network that could fit anything would make Double Neural CFR a tabular algorithm. Here is one: it remembers targets.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
 
-from equipoise.networks.fitting import Fitted, Fitting
+from equipoise.networks.fitting import Fitting
 from equipoise.networks.infosets import infosets_of
-from equipoise.networks.modules import FeedForward
 from equipoise.regret.matching import UNIFORM
 from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import chance_reach
@@ -20,13 +17,13 @@ from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.spaces import ListedSpace
 from equipoise.solvers.stored import StoredCFR
-from equipoise.stores import networks
 from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
 from equipoise.stores.sums import TableRegrets, TableStrategy
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.tables import TableMap
 from tests.naive.sampling import exact_expectations
 from tests.naive.values import uniform_policy
+from tests.own_networks import Memorising
 from tests.samples import prepared
 
 SEED = 11
@@ -135,55 +132,8 @@ def test_own_reach_is_the_product_of_own_probabilities(text):
             np.testing.assert_allclose(reach[key], expected, atol=1e-12)
 
 
-class Remembered:
-    """A network that remembers its targets, in place of a trained one."""
-
-    def __init__(self, infosets, players, architecture, *, head, seed, device):
-        self.players = players
-        self.rows = slice(infosets.rows_of(players[0]).start, infosets.rows_of(players[-1]).stop)
-        self.legal = infosets.legal[self.rows]
-        self.outputs = np.zeros(self.legal.shape)
-        self.network = SimpleNamespace(scale_outputs=self._scale)
-        self.fitted = None
-        self.num_parameters = self.outputs.size
-        self.fits = 0
-
-    def _scale(self, factor):
-        self.outputs *= factor
-
-    def forget_optimiser(self):
-        pass
-
-    def fit_to(self, target, weight, fitting, fit_number):
-        assert target.shape == weight.shape == self.outputs.shape
-        assert np.all(weight >= 0.0)
-        assert np.all(weight[~self.legal] == 0.0)
-        if fitting.loss == "cross_entropy":  # then outputs are logits
-            np.testing.assert_allclose(target[weight.any(axis=1)].sum(axis=1), 1.0, atol=1e-12)
-            with np.errstate(divide="ignore"):
-                target = np.log(target)
-        self.outputs[weight > 0.0] = target[weight > 0.0]
-        self.fits += 1
-        self.fitted = Fitted(0.0, 1, 0.0)
-        return self.fitted
-
-    def read(self):
-        return self.outputs.copy()
-
-    def state(self):
-        return {"outputs": self.outputs}
-
-    def restore(self, state):
-        self.outputs = state["outputs"].copy()
-
-
-@pytest.fixture(autouse=True)
-def _networks_that_remember(monkeypatch):
-    monkeypatch.setattr(networks, "TrainedNetwork", Remembered)
-
-
 def config_of(loss="squared", **options):
-    return NetworkConfig(architecture=FeedForward(), fitting=Fitting(loss=loss), **options)
+    return NetworkConfig(architecture=Memorising(), fitting=Fitting(loss=loss), **options)
 
 
 def network_regrets(game, rule, cards="cards", **options):
@@ -249,7 +199,7 @@ def assert_like_averages_in_a_table(game, rule, updates, kind, options):
         solver.run(10)
         np.testing.assert_array_equal(scores_of(solver), scores_of(plain))
         assert_same_average(solver, plain, 1e-9)
-    assert strategies.networks[0].fits == (30 if options["every"] == 1 else 3 + 4)  # after 1, 2, 4, 8, too
+    assert strategies.networks[0].network.fits == (30 if options["every"] == 1 else 3 + 4)  # after 1, 2, 4, 8, too
 
 
 @pytest.mark.parametrize("kind", ["average", "sum"])

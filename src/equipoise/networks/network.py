@@ -4,7 +4,7 @@ A store is handed an :class:`Architecture` and makes its networks from that. Nob
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ from torch import Tensor, nn
 
 from equipoise.networks.rows import SeenRows, Which
 from equipoise.trees.treeplex import Float
+
+if TYPE_CHECKING:
+    from equipoise.networks.fitting import Drawn, Fitted, Fitting
 
 # From the outputs of some rows, and which rows these are, to the gradient of the loss with respect to them.
 GradientOf = Callable[[Tensor, slice], Tensor]
@@ -56,6 +59,31 @@ class Network(nn.Module):
         self.zero_grad(set_to_none=True)
         outputs = self(inputs)
         outputs.backward(gradient_of(outputs.detach(), slice(0, len(outputs))))
+
+    def fit(
+        self,
+        optimiser: Callable[[], torch.optim.Adam],
+        examples: "Drawn",
+        fitting: "Fitting",
+        *,
+        fit_number: int,
+        generator: torch.Generator,
+        epochs: int | None,
+        on_share: Callable[[float], None],
+    ) -> "Fitted":
+        """Learn from examples, or from what a function draws: by the one loop, unless a network has its own way."""
+        from equipoise.networks.fitting import fit
+
+        return fit(
+            self,
+            optimiser(),
+            examples,
+            fitting,
+            fit_number=fit_number,
+            generator=generator,
+            epochs=epochs,
+            on_share=on_share,
+        )
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from equipoise.networks.fitting import Drawn, Examples, Fitted, Fitting, fit, make_optimiser
+from equipoise.networks.fitting import Drawn, Examples, Fitted, Fitting, make_optimiser
 from equipoise.networks.network import Architecture, Inputs, Network, make_network, num_parameters, read
 from equipoise.networks.rows import SeenRows
 from equipoise.trees.treeplex import Float, Int64
@@ -40,8 +40,9 @@ class TrainedNetwork:
         self._seed = seed
         self.device = device
         self.network = make_network(infosets, architecture, self.generator(0), head=head, rows=own).to(device)
-        self._optimiser = make_optimiser(self.network)
+        self._optimiser: torch.optim.Adam | None = None  # made for the first fit: PyTorch takes long to load it
         self._inputs = self.network.inputs_of(infosets, own, device)  # of all rows, or of examples
+        self._precision = next((each.dtype for each in self.network.parameters()), torch.float32)
         self.fitted: Fitted | None = None
 
     @property
@@ -78,7 +79,7 @@ class TrainedNetwork:
 
     def tensor(self, numbers: npt.NDArray[Any]) -> torch.Tensor:
         """Return numbers as the network takes them."""
-        return torch.from_numpy(numbers).to(self.device, torch.float32)
+        return torch.from_numpy(numbers).to(self.device, self._precision)
 
     def restart(self, fit_number: int) -> None:
         """Forget everything learnt."""
@@ -87,7 +88,12 @@ class TrainedNetwork:
 
     def forget_optimiser(self) -> None:
         """Start the optimiser anew."""
-        self._optimiser = make_optimiser(self.network)
+        self._optimiser = None
+
+    def _made_optimiser(self) -> torch.optim.Adam:
+        if self._optimiser is None:
+            self._optimiser = make_optimiser(self.network)
+        return self._optimiser
 
     def fit(
         self,
@@ -100,9 +106,8 @@ class TrainedNetwork:
         """Fit the network, and remember what the fit came to. ``examples`` may be a function that draws a batch."""
         if not fitting.keep_optimiser:
             self.forget_optimiser()
-        self.fitted = fit(
-            self.network,
-            self._optimiser,
+        self.fitted = self.network.fit(
+            self._made_optimiser,
             examples,
             fitting,
             fit_number=fit_number,
@@ -169,7 +174,7 @@ class TrainedNetwork:
             arrays["fitted"] = np.array([self.fitted.loss, self.fitted.steps])
         for name, parameter in self.network.named_parameters():
             arrays[name] = parameter.detach().cpu().numpy().copy()
-            for key, value in self._optimiser.state.get(parameter, {}).items():
+            for key, value in self._optimiser.state.get(parameter, {}).items() if self._optimiser is not None else ():
                 arrays[f"{name}.{key}"] = value.detach().cpu().numpy().copy()
         return arrays
 
@@ -190,4 +195,4 @@ class TrainedNetwork:
                         raise ValueError(f"what Adam remembers does not fit {name}")
                     for key in keys[1:]:  # the number of steps stays on the CPU: Adam demands it
                         memory[key] = memory[key].to(self.device)
-                    self._optimiser.state[parameter] = memory
+                    self._made_optimiser().state[parameter] = memory

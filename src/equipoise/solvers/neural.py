@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from equipoise.errors import NotSupported
+from equipoise.errors import InvalidParameter, NotSupported
 from equipoise.networks.fitting import Fitting, Loss, Plateau
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.modules import FeedForward, Recurrent
@@ -45,8 +45,17 @@ from equipoise.stores.sums import RegretStore, StrategyStore, TableRegrets, Tabl
 from equipoise.trees.treeplex import Float, Int64
 
 
-def architecture_of(network: Network, width: int) -> Architecture:
-    """Return an architecture by name: mlp, cards, or a cell with or without attention, such as lstm+attention."""
+def architecture_of(network: Network, width: int, own: Architecture | None = None) -> Architecture:
+    """Return an architecture by name: mlp, cards, a cell with or without attention (lstm+attention), or one's own."""
+    if network.network == "own":
+        if own is None:
+            raise InvalidParameter(
+                "network=own is a network that is handed in from Python: solve(..., network=...), and for its run "
+                "resume(..., network=...)"
+            )
+        return own
+    if own is not None:
+        raise InvalidParameter(f"a network was handed in, and the settings say network={network.network}: give one")
     if network.network == "mlp":
         return FeedForward(width=width, layers=network.layers)
     if network.network == "cards":
@@ -78,19 +87,19 @@ def make_double_neural(
             shares: Float = np.maximum(seen.chance_at(codes), 1.0 / batch)
             return shares
 
-        config = _regret_network(chosen)
+        config = _regret_network(chosen, setup.network)
         regrets = RowRegretNetworks(seen, config, rule, unit, seed=seeds[0], device=space.device)
-        config = _strategy_network(chosen, all_rows=False)
+        config = _strategy_network(chosen, setup.network, all_rows=False)
         traverse = None if averaging == "own_reach" else sampler.rows
         strategies = RowStrategyNetworks(seen, config, rule, traverse, seed=seeds[1], device=space.device)
         return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
     listed = space.listed()
     regrets, strategies = TableRegrets(listed.listing, rule), TableStrategy(listed.listing, rule)
     if isinstance(chosen, RegretNetwork):
-        config = _regret_network(chosen)
+        config = _regret_network(chosen, setup.network)
         regrets = NetworkRegrets(listed.seen, config, rule, seed=seeds[0], device=space.device)
     if isinstance(chosen, DoubleNeural | StrategyNetwork):
-        config = _strategy_network(chosen, all_rows=chosen.strategy_sums.rows == "all")
+        config = _strategy_network(chosen, setup.network, all_rows=chosen.strategy_sums.rows == "all")
         mass = listed.mass(averaging)
         strategies = NetworkStrategy(listed.seen, config, rule, mass, seed=seeds[1], device=space.device)
     return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
@@ -101,12 +110,12 @@ def _seeds(setup: Setup) -> list[int]:
     return [int(word) for word in np.random.SeedSequence(setup.seed).generate_state(2, np.uint32)]
 
 
-def _regret_network(chosen: RegretNetwork) -> NetworkConfig:
+def _regret_network(chosen: RegretNetwork, own: Architecture | None) -> NetworkConfig:
     sums = chosen.sums
     floored = SAMPLED_RULES[chosen.sampling.rule].at(1).floor == 0.0
     loss: Loss = "positive" if floored and chosen.fitting == "steps" else "squared"
     return NetworkConfig(
-        architecture=architecture_of(chosen.network, chosen.network.width),
+        architecture=architecture_of(chosen.network, chosen.network.width, own),
         fitting=_fitting(chosen.fitting, chosen.fit, loss, first=5),
         shared=chosen.shared,
         anchor=sums.anchor,
@@ -116,11 +125,13 @@ def _regret_network(chosen: RegretNetwork) -> NetworkConfig:
     )
 
 
-def _strategy_network(chosen: DoubleNeural | StrategyNetwork, *, all_rows: bool) -> NetworkConfig:
+def _strategy_network(
+    chosen: DoubleNeural | StrategyNetwork, own: Architecture | None, *, all_rows: bool
+) -> NetworkConfig:
     sums = chosen.strategy_sums
     loss: Loss = "cross_entropy" if sums.kind == "average" else "squared"
     return NetworkConfig(
-        architecture=architecture_of(chosen.network, chosen.strategy_network.width),
+        architecture=architecture_of(chosen.network, chosen.strategy_network.width, own),
         fitting=_fitting(chosen.fitting, chosen.strategy_fit, loss, first=2),
         shared=chosen.shared,
         kind=sums.kind,
@@ -162,12 +173,16 @@ def _fitting(how: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
 
 
 def _memory_config(
-    chosen: DeepCFR | SingleDeepCFR, fitting: Fitting, fresh_every: int, fresh_steps: int
+    chosen: DeepCFR | SingleDeepCFR,
+    own: Architecture | None,
+    fitting: Fitting,
+    fresh_every: int,
+    fresh_steps: int,
 ) -> MemoryConfig:
     memory = chosen.memory
     aggregated = memory.targets == "aggregated"
     return MemoryConfig(
-        architecture=architecture_of(chosen.network, chosen.network.width),
+        architecture=architecture_of(chosen.network, chosen.network.width, own),
         fitting=fitting,
         kind="aggregated" if aggregated else memory.memory,
         capacity=0 if aggregated else memory.capacity,
@@ -177,7 +192,7 @@ def _memory_config(
     )
 
 
-def _regret_memory(chosen: DeepCFR | SingleDeepCFR) -> MemoryConfig:
+def _regret_memory(chosen: DeepCFR | SingleDeepCFR, own: Architecture | None) -> MemoryConfig:
     fit = chosen.fit
     if chosen.memory.targets == "aggregated":
         # Exact targets move little from one iteration to the next: a few full-batch steps follow them.
@@ -192,7 +207,7 @@ def _regret_memory(chosen: DeepCFR | SingleDeepCFR) -> MemoryConfig:
             clip_norm=fit.clip_norm,
             loss="positive",
         )
-        return _memory_config(chosen, fitting, 0, fit.fresh_steps)
+        return _memory_config(chosen, own, fitting, 0, fit.fresh_steps)
     fresh_every = fit.fresh_every if fit.fit == "hybrid" else {"scratch": 1, "fine_tune": 0}[fit.fit]
     fitting = Fitting(
         epochs=fit.steps if fit.fit != "scratch" else fit.fresh_steps,
@@ -203,10 +218,10 @@ def _regret_memory(chosen: DeepCFR | SingleDeepCFR) -> MemoryConfig:
         slower_power=0.0,
         clip_norm=fit.clip_norm,
     )
-    return _memory_config(chosen, fitting, fresh_every, fit.fresh_steps)
+    return _memory_config(chosen, own, fitting, fresh_every, fit.fresh_steps)
 
 
-def _policy_memory(chosen: DeepCFR) -> MemoryConfig:
+def _policy_memory(chosen: DeepCFR, own: Architecture | None) -> MemoryConfig:
     policy = chosen.policy
     fitting = Fitting(
         batch=0 if chosen.memory.targets == "aggregated" else chosen.fit.minibatch,
@@ -217,7 +232,7 @@ def _policy_memory(chosen: DeepCFR) -> MemoryConfig:
         clip_norm=policy.clip_norm,
         loss="cross_entropy" if policy.loss == "cross_entropy" else "squared_probabilities",
     )
-    config = _memory_config(chosen, fitting, 1, policy.steps)
+    config = _memory_config(chosen, own, fitting, 1, policy.steps)
     return replace(config, masses=chosen.sampling.sampling != "external")
 
 
@@ -229,7 +244,11 @@ def _deep_scheme(sampling: DeepSampling) -> External | Robust | Outcome:
 
 def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR:
     """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
-    space, seeds, config = space_of(setup, representation, chosen.network.cards), _seeds(setup), _regret_memory(chosen)
+    space, seeds, config = (
+        space_of(setup, representation, chosen.network.cards),
+        _seeds(setup),
+        _regret_memory(chosen, setup.network),
+    )
     fallback = BEST if chosen.memory.fallback == "best" else UNIFORM
     sampler = space.samples(_deep_scheme(chosen.sampling), batch=chosen.sampling.traversals, fallback=fallback)
     one_policy = isinstance(chosen, DeepCFR) and chosen.policy.networks == "one"
@@ -238,7 +257,7 @@ def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR 
     regrets = MemoryRegrets(space.seen, config, unit=space.unit, seed=seeds[0], device=space.device)
     if isinstance(chosen, DeepCFR):
         policy = MemoryStrategy(
-            space.seen, _policy_memory(chosen), shared=one_policy, seed=seeds[1], device=space.device
+            space.seen, _policy_memory(chosen, setup.network), shared=one_policy, seed=seeds[1], device=space.device
         )
         return StoredCFR(space, sampler, regrets, policy)
     rule = LinearCFR() if chosen.memory.weighted else SAMPLED_RULES["cfr"]

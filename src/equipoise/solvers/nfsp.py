@@ -247,7 +247,7 @@ def make_nfsp(setup: Setup, representation: Representation, chosen: SelfPlaying)
             f"nfsp cannot play {setup.game.name}: its rounds are solved as games of their own, and an episode would "
             f"have to go through all of them"
         )
-    config, seeds = _config(chosen), Seeds.of(setup.seed)
+    config, seeds = _config(chosen, setup.network), Seeds.of(setup.seed)
     common: dict[str, Any] = {"episodes": config.episodes, "anticipatory": config.anticipatory, "seed": setup.seed}
     space = space_of(setup, representation, chosen.network.cards)
     agents = make_agents(space.seen, config.architecture, seeds, space.device)
@@ -269,7 +269,7 @@ def make_nfsp(setup: Setup, representation: Representation, chosen: SelfPlaying)
     return NFSP(space.seen, agents, play, config, seeds)
 
 
-def _config(chosen: SelfPlaying) -> NFSPConfig:
+def _config(chosen: SelfPlaying, own: Architecture | None) -> NFSPConfig:
     common: dict[str, Any] = {
         "batch": chosen.minibatch,
         "final_share": 1.0,
@@ -277,7 +277,7 @@ def _config(chosen: SelfPlaying) -> NFSPConfig:
         "slower_power": chosen.rate_power,
     }
     return NFSPConfig(
-        architecture=architecture_of(chosen.network, chosen.network.width),
+        architecture=architecture_of(chosen.network, chosen.network.width, own),
         q_fitting=Fitting(**common, epochs=chosen.q_steps, rate=chosen.rate),
         policy_fitting=Fitting(**common, epochs=chosen.policy_steps, rate=chosen.policy_rate, loss="cross_entropy"),
         episodes=chosen.episodes,

@@ -168,8 +168,17 @@ class Network:
         Choice(("ranks", "cards")),
         "what networks see of cards: infosets that differ by names of suits only are one (ranks), or not (cards)",
     )
-    network: str = knob("mlp", Choice((*NETWORKS, "cards")), "the kind of network; cards is for hold'em")
-    width: int = knob(64, Whole(1), "units in a hidden layer, or numbers in a recurrent network's state")
+    network: str = knob(
+        "mlp",
+        Choice((*NETWORKS, "cards", "own")),
+        "the kind of network; cards is for hold'em, own is handed in from Python",
+    )
+    width: int = knob(
+        64,
+        Whole(1),
+        "units in a hidden layer, or numbers in a recurrent network's state",
+        when={"network": (*NETWORKS, "cards")},
+    )
     layers: int = knob(3, Whole(1), "hidden layers", when={"network": ("mlp",)})
 
 

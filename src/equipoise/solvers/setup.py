@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from equipoise.games import Game
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, Rule
@@ -11,6 +12,9 @@ from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.spot_form import SpotForm
 from equipoise.work import Report, silent
+
+if TYPE_CHECKING:
+    from equipoise.networks.network import Architecture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +26,7 @@ class Setup:
     seed: int = 0
     threads: int = 1
     device: str = "auto"  # of networks
+    network: "Architecture | None" = None  # of one's own, where the settings say so
     report: Report = silent  # of what is being prepared
     on_complaint: Callable[[str], None] = lambda sentence: None
 

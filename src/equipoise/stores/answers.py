@@ -15,6 +15,7 @@ from equipoise.errors import NotSupported
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.modules import FeedForward, Recurrent
 from equipoise.networks.network import Architecture, Network, num_parameters, read
+from equipoise.networks.own import OWN
 from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.matching import BEST, UNIFORM, match_rows
@@ -163,13 +164,13 @@ def _architecture(header: Any, own: Architecture | None) -> Architecture:
     """Return the architecture that a header describes."""
     if not isinstance(header, dict) or not isinstance(header.get("kind"), str):
         raise ValueError("it does not say what its networks are")
-    if own is not None and dict(own.header()) == header:
+    if own is not None and (header["kind"].startswith(OWN) or dict(own.header()) == header):
         return own
     sizes = {name: value for name, value in header.items() if name != "kind"}
     if header["kind"] not in KINDS:
-        given = "; another one was given" if own is not None else ""
         raise NotSupported(
-            f"the policy's networks are of a kind of its own, '{header['kind']}'{given}: give it by network=..."
+            f"the policy's networks are of a kind of its own, {header['kind']!r}, which no file can make: open it in "
+            "Python, by load_policy(..., network=...)"
         )
     kind = KINDS[header["kind"]]
     defaults = kind()
