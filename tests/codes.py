@@ -74,8 +74,8 @@ class SameDeals:
     sampled = None
 
     def deal(self, player, iteration, first, count):
-        tree, stage = self.sampled.tree, len(self.sampled.source.stages) - 1
-        labels = self.sampled.source.stages[stage].labels
+        tree, stage = self.sampled.tree, len(self.sampled.public.stages) - 1
+        labels = self.sampled.public.stages[stage].labels
         deals = Deals(
             np.zeros((count, 2), np.uint64), np.empty((count, 2, stage + 1), np.int64), np.empty(count, np.int8)
         )

@@ -8,7 +8,7 @@ import pytest
 import equipoise
 from equipoise.abstraction.buckets import make_buckets
 from equipoise.errors import EquipoiseError
-from equipoise.evaluation.aivat import LuckCorrector
+from equipoise.evaluation.aivat import LuckCorrector, public_paying_one
 from equipoise.evaluation.board_aivat import BoardLuck
 from equipoise.evaluation.lockstep_play import lockstep_hands, pair_sums, play_in_lockstep
 from equipoise.evaluation.match import exact_match, play_match
@@ -111,7 +111,7 @@ def all_hands(form, strategies):
 def test_aivat_is_unbiased_and_equals_that_of_listed_games(own_known):
     known, other = (policy.strategy for policy in policies(*TINY))
     form, (raw, public) = policies(*TINY)[0].form, listed_form()
-    corrector, places = LuckCorrector(raw, public), board_places(form)
+    corrector, places = LuckCorrector(raw, public_paying_one(public)), board_places(form)
     luck = BoardLuck(form, known, other if own_known else None)
     for seat in range(2):  # the observer's
         seated = (other, known) if seat == 0 else (known, other)

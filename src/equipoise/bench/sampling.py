@@ -28,7 +28,7 @@ from collections.abc import Callable
 from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -278,9 +278,9 @@ class _Suite(Suite):
         """Show that our level is OpenSpiel's, on our average of a few iterations; our kernels are compiled after it."""
         solver = _make(EXTERNAL, LEDUC)
         solver.run(FIRST_LOOK)
-        assert isinstance(solver.form, SequenceForm)
         policies = import_peer("open_spiel.python.policy")
-        policy = policy_from_strategies(solver.form, solver.average_strategy()).to_open_spiel()
+        form = cast(SequenceForm, solver.form)
+        policy = policy_from_strategies(form, solver.average_strategy()).to_open_spiel()
         same = policies.python_policy_to_pyspiel_policy(policy)
         theirs = import_peer("pyspiel").nash_conv(in_open_spiel(solver.form.game), same) / 2
         self.compare(f"{work}: exploitability of our average", _exploitability(solver)(), OPEN_SPIEL, theirs, EXACT)
@@ -335,6 +335,5 @@ def _running(solver: SampledCFR) -> Callable[[int], float]:
 
 
 def _exploitability(solver: SampledCFR) -> Callable[[], float]:
-    assert isinstance(solver.form, SequenceForm)
-    evaluator = Evaluator(solver.form)
+    evaluator = Evaluator(cast(SequenceForm, solver.form))
     return lambda: evaluator.best_responses(solver.average_strategy()).exploitability

@@ -30,6 +30,7 @@ import numpy as np
 
 from equipoise.compiled import kernel
 from equipoise.games import TERMINAL
+from equipoise.sampling.tree import SampledGame
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.game_tree import GameTree
 from equipoise.trees.payoffs import Payoffs, continuation, gradient_chunk
@@ -48,10 +49,11 @@ class Corrections(NamedTuple):
 class LuckCorrector:
     """Finds corrections on one compiled game."""
 
-    def __init__(self, form: SequenceForm, source: GameTree | PublicTree) -> None:
+    def __init__(self, form: SequenceForm, pays_one: SequenceForm) -> None:
+        """Make one for a game; ``pays_one`` is the same game where every end pays 1 (see ``paying_one``)."""
         self.form = form
         self._evaluator = Evaluator(form)
-        self._reach_evaluator = Evaluator(_form_that_pays_one(source))
+        self._reach_evaluator = Evaluator(pays_one)
 
     def reach(self, observer: int, known: Float) -> Float:
         """Return w: chance's and the known strategy's reach of each infoset of the observer."""
@@ -111,10 +113,21 @@ def _write_action_values(
     return float(subgame_values[num_subgames - 1])
 
 
-def _form_that_pays_one(source: GameTree | PublicTree) -> SequenceForm:
-    """Return a game's form with the payoff 1 to player 0 at the end of every hand, or of every round of one."""
-    if isinstance(source, GameTree):
-        return sequence_form(dataclasses.replace(source, payoff=(source.player == TERMINAL).astype(np.float64)))
+def paying_one(game: SampledGame) -> SequenceForm:
+    """Return a listed game's form with the payoff 1 to player 0 at the end of every hand, or of every round of one."""
+    if game.public is not None:
+        return public_paying_one(game.public)
+    assert game.histories is not None
+    return histories_paying_one(game.histories)
+
+
+def histories_paying_one(source: GameTree) -> SequenceForm:
+    """Return the same for a tree of histories."""
+    return sequence_form(dataclasses.replace(source, payoff=(source.player == TERMINAL).astype(np.float64)))
+
+
+def public_paying_one(source: PublicTree) -> SequenceForm:
+    """Return the same for a public tree."""
     return vector_form(
         dataclasses.replace(
             source,

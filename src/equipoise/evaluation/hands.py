@@ -13,7 +13,6 @@ import numpy.typing as npt
 from equipoise.games import CHANCE, TERMINAL, Game, State
 from equipoise.games.poker import PokerGame
 from equipoise.sampling.tree import SampledGame
-from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.game_tree import GameTree
 from equipoise.trees.public_tree import PublicTree
 
@@ -57,31 +56,29 @@ def recorded_hands(game: SampledGame, records: npt.NDArray[np.int32], first_numb
 
 
 def _played_again(game: SampledGame, record: list[int], *, number: int, seat_of_a: int) -> Hand:
-    source = game.source
-    assert not isinstance(source, BettingTree), "games in buckets are played through the rules"
+    source, public = game.public or game.histories, game.public
+    assert source is not None, "games in buckets are played through the rules"
     chance: list[int] = []
     choices: list[int] = []  # places among a node's children
     for deal, end in zip(record[::2], record[1::2], strict=True):
-        choices += _way_to(source, end)
-        if isinstance(source, PublicTree):
-            chance += _dealt(game, source, deal, int(source.subgame[end]))
+        choices += _way_to(source, end, with_chance=public is None)
+        if public is not None:
+            chance += _dealt(game, public, deal, int(public.subgame[end]))
     state, taken = source.game.root(), []
     drawn, chosen = iter(chance), iter(choices)
     while state.player != TERMINAL:
-        if state.player == CHANCE and isinstance(source, PublicTree):
-            action = next(drawn)
-        else:
-            action = state.actions()[next(chosen)]
+        dealt = state.player == CHANCE and public is not None
+        action = next(drawn) if dealt else state.actions()[next(chosen)]
         taken.append(action)
         state = state.child(action)
     return Hand(game=source.game, number=number, seat_of_a=seat_of_a, actions=tuple(taken), end=state)
 
 
-def _way_to(source: GameTree | PublicTree, end: int) -> list[int]:
+def _way_to(source: GameTree | PublicTree, end: int, *, with_chance: bool) -> list[int]:
     """Return which child was taken at each node on the way; in a public tree, deals have one child and do not count."""
     way, node = [], end
     while (above := int(source.parent[node])) >= 0:
-        if isinstance(source, GameTree) or source.player[above] != CHANCE:
+        if with_chance or source.player[above] != CHANCE:
             way.append(node - int(source.first_child[above]))
         node = above
     return way[::-1]

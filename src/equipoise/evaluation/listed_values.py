@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.errors import UnknownInfoset, nearest
-from equipoise.evaluation.aivat import LuckCorrector
+from equipoise.evaluation.aivat import LuckCorrector, histories_paying_one, public_paying_one
 from equipoise.evaluation.appraisal import Appraisal, Belief, InfosetValues
 from equipoise.evaluation.lines import live_hands, range_at, read_line
 from equipoise.evaluation.players import ListedPlayer
@@ -29,7 +29,7 @@ from equipoise.trees.best_response import Evaluator, Strategies
 from equipoise.trees.compile import build_game_tree, build_public_tree, has_public_tree
 from equipoise.trees.game_tree import GameTree
 from equipoise.trees.public_tree import PublicTree, private_widths, sequence_vectors, stage_map, vector_form
-from equipoise.trees.sequence_form import SequenceForm, sequence_form
+from equipoise.trees.sequence_form import sequence_form
 from equipoise.trees.treeplex import Float, Int64, write_plan
 
 MOST_SUGGESTED = 20_000  # infosets among which the nearest to a wrong key is looked for
@@ -61,17 +61,16 @@ class ListedAppraiser:
         is_reached: Callable[[str], bool] = lambda key: True,
     ) -> None:
         self.game = game
-        self._source: GameTree | PublicTree
-        if has_public_tree(game):
-            self._source = build_public_tree(game)
-            self._form: SequenceForm = vector_form(self._source)
-        else:
-            self._source = build_game_tree(game)
-            self._form = sequence_form(self._source)
+        self._public = build_public_tree(game) if has_public_tree(game) else None
+        self._tree = build_game_tree(game) if self._public is None else None
+        if self._public is not None:
+            self._form, pays_one = vector_form(self._public), public_paying_one(self._public)
+        elif self._tree is not None:
+            self._form, pays_one = sequence_form(self._tree), histories_paying_one(self._tree)
         self.method = f"exact ({self._form.engine} form)"
         self._is_reached = is_reached  # whether the player's average has weight at an infoset
         own, theirs = player.strategies(self._form), opponent.strategies(self._form)
-        corrector, evaluator = LuckCorrector(self._form, self._source), Evaluator(self._form)
+        corrector, evaluator = LuckCorrector(self._form, pays_one), Evaluator(self._form)
         self._sides = tuple(
             self._side(seat, (own[0], theirs[1]) if seat == 0 else (theirs[0], own[1]), corrector, evaluator)
             for seat in range(2)
@@ -222,17 +221,19 @@ class ListedAppraiser:
         )
 
     def _history(self, key: str, choose: Callable[[Float], int]) -> list[int] | None:
-        if not isinstance(self._source, GameTree):
+        tree = self._tree
+        if tree is None:
             return None
         player, place = self.find(key)
-        nodes = np.flatnonzero(self._source.infoset == int(self._form.infosets[player][place]))
-        return self._source.places_on_way(int(nodes[choose(self._belief(player, place).probabilities)]))
+        nodes = np.flatnonzero(tree.infoset == int(self._form.infosets[player][place]))
+        return tree.places_on_way(int(nodes[choose(self._belief(player, place).probabilities)]))
 
     def _belief(self, player: int, place: int) -> Belief:
         number = int(self._form.infosets[player][place])
-        if isinstance(self._source, PublicTree):
-            return self._belief_in_hands(self._source, player, place)
-        return self._belief_in_histories(self._source, player, number)
+        if self._public is not None:
+            return self._belief_in_hands(self._public, player, place)
+        assert self._tree is not None
+        return self._belief_in_histories(self._tree, player, number)
 
     def _belief_in_hands(self, tree: PublicTree, player: int, place: int) -> Belief:
         """Return the posterior of the opponent's hands: the deal's probability x its plan at its last decision."""
@@ -257,8 +258,9 @@ class ListedAppraiser:
 
     @cached_property
     def _vectors(self) -> tuple[Int64, Int64]:
-        assert isinstance(self._source, PublicTree)
-        first, second = (sequence_vectors(self._source, p, self._form.treeplexes[p]) for p in range(2))
+        tree = self._public
+        assert tree is not None
+        first, second = (sequence_vectors(tree, p, self._form.treeplexes[p]) for p in range(2))
         return first, second
 
     def _belief_in_histories(self, tree: GameTree, player: int, number: int) -> Belief:
@@ -278,8 +280,8 @@ class ListedAppraiser:
     @cached_property
     def _by_node(self) -> tuple[Float, Float]:
         """Return, by player and for each node that its action leads to, the probability of that action."""
-        tree, both = self._source, []
-        assert isinstance(tree, GameTree)
+        tree, both = self._tree, []
+        assert tree is not None
         above = np.maximum(tree.parent, 0)
         for player in range(2):
             plex, numbers = self._form.treeplexes[player], self._form.infosets[player]

@@ -30,7 +30,7 @@ from equipoise.errors import (
     require_seed,
     require_whole,
 )
-from equipoise.evaluation.aivat import LuckCorrector
+from equipoise.evaluation.aivat import LuckCorrector, paying_one
 from equipoise.evaluation.board_aivat import BoardLuck
 from equipoise.evaluation.hands import Hand, recorded_hands
 from equipoise.evaluation.lockstep_play import lockstep_hands, pair_sums, play_in_lockstep
@@ -45,7 +45,7 @@ from equipoise.policies import AnyPolicy
 from equipoise.sampling.tree import SampledGame, compile_listed
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import Evaluator, Strategies
-from equipoise.trees.betting_tree import BettingTree, betting_tree
+from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_evaluator import BoardEvaluator, OnBoards, silent
 from equipoise.trees.board_form import board_form, has_board_form
 from equipoise.trees.board_places import board_places
@@ -459,7 +459,8 @@ def seat_players(a: Entrant, b: Entrant, game: Game | str | None) -> tuple[Game,
     for name, policy in found:
         _require_game(name, policy, played)
     for player in players:
-        player.refuses(played)
+        if (baseline := BASELINES.get(player.name)) is player.player and baseline is not None:
+            baseline.check(played)
     return played, players
 
 
@@ -499,8 +500,7 @@ def correction_table(
     observer = A if known == "b" else B
     sign = 1.0 if observer == A else -1.0
     met, observing = strategies[1 - observer], strategies[observer]
-    assert not isinstance(sampled.source, BettingTree), "games in buckets have no form"
-    corrector = LuckCorrector(form, sampled.source)
+    corrector = LuckCorrector(form, paying_one(sampled))
     by_action: list[Float] = []
     starts = [0.0, 0.0]
     for seat in range(2):  # the observer's

@@ -290,7 +290,6 @@ class Seat:
     over_boards: BoardPlayer | None
     in_spots: SpotPlayer | None
     policy: AnyPolicy | None  # that the player plays by
-    refuses: Callable[[Game], None]  # a game that the player cannot play
 
     @property
     def name(self) -> str:
@@ -307,7 +306,6 @@ def seated(player: Player) -> Seat:
         over_boards=player if isinstance(player, BoardPlayer) else None,
         in_spots=player if isinstance(player, SpotPlayer) else None,
         policy=player.policy if isinstance(player, QueriedPlayer) else None,
-        refuses=player.check if isinstance(player, Baseline) else lambda game: None,
     )
 
 

@@ -105,8 +105,8 @@ class BucketSums:
     """The strategies that are proportional to sums by (node, bucket), in any hold'em game; asked for by infoset."""
 
     def __init__(self, game: SampledGame, buckets: Buckets, sums: Float) -> None:
-        assert isinstance(game.source, BettingTree)
-        self.tree = game.source
+        assert game.betting is not None
+        self.tree = game.betting
         self._game, self._buckets = game, buckets
         self._tables, self._sums = buckets.tables, sums
         self._first = game.tree.nodes.reshape(-1, WIDTH)[:, FIRST].astype(np.int64)

@@ -75,9 +75,13 @@ class SampledGame(NamedTuple):
     """A game ready for sampling: the tree, what it was made from, and the sizes of the two players' tables."""
 
     tree: SampledTree
-    source: GameTree | PublicTree | BettingTree
+    game: Game
     table_sizes: tuple[int, int]
     entries: tuple[tuple[int, int], ...]  # per stage: private entries of the two players
+    # What it was made from: one of these.
+    histories: GameTree | None = None
+    public: PublicTree | None = None
+    betting: BettingTree | None = None
 
     @property
     def deal_width(self) -> int:
@@ -206,7 +210,7 @@ def from_game_tree(tree: GameTree, form: SequenceForm) -> SampledGame:
         deals=np.zeros(3, np.int32),
         **NO_CARDS._asdict(),
     )
-    return SampledGame(sampled, tree, (sizes[0], sizes[1]), ((1, 1),))
+    return SampledGame(sampled, tree.game, (sizes[0], sizes[1]), ((1, 1),), histories=tree)
 
 
 def _rows(player: Int8, num_children: Int32, first_child: Int32, amount: Float) -> tuple[Int32Table, Float]:
@@ -247,7 +251,7 @@ def from_public_tree(tree: PublicTree, form: SequenceForm | None) -> SampledGame
         **NO_CARDS._asdict(),
     )
     entries = tuple((stage.width(0), stage.width(1)) for stage in tree.stages)
-    return SampledGame(sampled, tree, (sizes[0], sizes[1]), entries)
+    return SampledGame(sampled, tree.game, (sizes[0], sizes[1]), entries, public=tree)
 
 
 def from_betting_tree(tree: BettingTree, buckets: Buckets) -> SampledGame:
@@ -276,7 +280,8 @@ def from_betting_tree(tree: BettingTree, buckets: Buckets) -> SampledGame:
         deals=np.zeros(0, np.int32),
         **buckets.tables._asdict(),
     )
-    return SampledGame(sampled, tree, (sizes[0], sizes[1]), tuple((int(count), int(count)) for count in counts))
+    entries = tuple((int(count), int(count)) for count in counts)
+    return SampledGame(sampled, tree.game, (sizes[0], sizes[1]), entries, betting=tree)
 
 
 def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
@@ -305,18 +310,17 @@ def _deals(tree: PublicTree) -> tuple[Int64Table, Float, Int32Table]:
 
 def chance_reach(game: SampledGame, form: SequenceForm) -> Float:
     """Return, by table entry, chance's reach of the entry's infoset, summed over its histories."""
-    source, parts = game.source, []
-    assert not isinstance(source, BettingTree), "games in buckets have no form"
-    if isinstance(source, GameTree):
+    parts = []
+    if (source := game.histories) is not None:
         reach = np.ones(source.num_nodes)
         _push_reach(source.parent, source.probability, reach)
         acting = source.infoset >= 0
         total = np.bincount(source.infoset[acting], weights=reach[acting], minlength=source.num_infosets)
         parts = [total[form.infosets[player]] for player in range(2)]
-    else:
+    elif (public := game.public) is not None:
         for player in range(2):
-            by_stage = [stage.probability.sum(axis=2 - player).ravel() for stage in source.stages]
-            parts.append(np.concatenate([by_stage[source.stage[node]] for node in source.deciding[player]]))
+            by_stage = [stage.probability.sum(axis=2 - player).ravel() for stage in public.stages]
+            parts.append(np.concatenate([by_stage[public.stage[node]] for node in public.deciding[player]]))
     return np.concatenate(
         [np.repeat(part, plex.num_actions()) for part, plex in zip(parts, form.treeplexes, strict=True)]
     )
@@ -330,7 +334,7 @@ def _push_reach(parent: Int32, probability: Float, reach: Float) -> None:
 
 def planned(game: SampledGame, scheme: Scheme) -> tuple[SampledTree, SchemePlan]:
     """Return a scheme's plan for a game, and the game's tree with the action labels that the plan is about."""
-    tree, source = game.tree, game.source
+    tree = game.tree
     rows: list[Int32Table] = []
 
     def label_by_names(classify: Callable[[Sequence[str]], Sequence[int]]) -> None:
@@ -344,23 +348,17 @@ def planned(game: SampledGame, scheme: Scheme) -> tuple[SampledTree, SchemePlan]
                 known[names] = classify(names)
             return known[names]
 
-        if isinstance(source, PublicTree):
-            for player in range(2):
-                for node in source.deciding[player]:
-                    first = source.first_child[node]
-                    chosen = labels(source.action_names(int(node)))
-                    nodes[first : first + len(chosen), LABEL] = chosen
-        elif isinstance(source, BettingTree):
-            for node in np.flatnonzero(source.nodes.player != TERMINAL):
-                first = source.nodes.first_child[node]
-                chosen = labels(source.action_names(int(node)))
+        if (acting := game.public or game.betting) is not None:
+            for node in np.flatnonzero(nodes[:, KIND] >= 0):
+                first = nodes[node, FIRST_CHILD]
+                chosen = labels(acting.action_names(int(node)))
                 nodes[first : first + len(chosen), LABEL] = chosen
-        else:
+        elif (source := game.histories) is not None:
             first_action = np.concatenate([[0], np.cumsum(source.infoset_actions, dtype=np.int64)])
             flat = np.concatenate([labels(source.labels.action_names(i)) for i in range(source.num_infosets)])
             _label_children(nodes, source.infoset, first_action, flat.astype(np.int32))
 
-    plan = scheme.plan(LabelledActions(source.game, len(game.entries), game.entries, label_by_names))
+    plan = scheme.plan(LabelledActions(game.game, len(game.entries), game.entries, label_by_names))
     if rows:
         tree = tree._replace(nodes=rows[0].ravel(), amounts=rows[0].view(np.float64).ravel())
     return tree, plan

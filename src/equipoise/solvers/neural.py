@@ -24,7 +24,7 @@ from equipoise.solvers.parameters import (
 )
 from equipoise.solvers.representations import Representation
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
-from equipoise.solvers.spaces import CodedSpace, space_of
+from equipoise.solvers.spaces import space_of
 from equipoise.solvers.stored import StoredCFR
 from equipoise.stores.memories import (
     MemoryConfig,
@@ -77,10 +77,10 @@ def make_double_neural(
     sampler = space.means(sampling.scheme, batch=batch, averaging=averaging, fallback=UNIFORM)
     regrets: RegretStore
     strategies: StrategyStore
-    if isinstance(space, CodedSpace):
+    if (coded := space.coded) is not None:
         if not isinstance(chosen, DoubleNeural):
             raise NotSupported(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
-        seen = space.seen
+        seen = coded.seen
 
         def unit(codes: Int64) -> Float:
             """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
@@ -262,7 +262,7 @@ def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR 
         return StoredCFR(space, sampler, regrets, policy)
     rule = LinearCFR() if chosen.memory.weighted else SAMPLED_RULES["cfr"]
     most_bytes = chosen.snapshot_megabytes << 20
-    if isinstance(space, CodedSpace):
+    if space.coded is not None:
         kept = SnapshotList(regrets, rule, fallback=fallback, most_bytes=most_bytes)
         return StoredCFR(space, sampler, regrets, kept)
     listed = space.listed()

@@ -44,7 +44,7 @@ from equipoise.solvers.representations import Representation
 from equipoise.solvers.self_play import Agents, CodedPlay, ListedPlay, SelfPlay
 from equipoise.solvers.setup import Setup
 from equipoise.solvers.solver import Solver
-from equipoise.solvers.spaces import CodedSpace, space_of
+from equipoise.solvers.spaces import space_of
 from equipoise.stores.board_average import MixturePlay
 from equipoise.stores.memories import Memory, drawn_examples, sample_bytes
 from equipoise.stores.networks import fit_diagnostics
@@ -252,15 +252,15 @@ def make_nfsp(setup: Setup, representation: Representation, chosen: SelfPlaying)
     space = space_of(setup, representation, chosen.network.cards)
     agents = make_agents(space.seen, config.architecture, seeds, space.device)
     play: SelfPlay
-    if isinstance(space, CodedSpace):
+    if (coded := space.coded) is not None:
         responses, transitions = 2 * config.capacity, 2 * config.q_capacity
         require(
-            responses * sample_bytes(space.seen.num_columns) + transitions * transition_bytes(),
+            responses * sample_bytes(coded.seen.num_columns) + transitions * transition_bytes(),
             what=f"a memory of {responses:,} responses and {transitions:,} transitions",
             instead="give smaller ones: --set capacity=N --set q_capacity=N",
         )
-        coded = LockstepEpisodes(space.tree, space.seen.layout, **common, unit=space.unit, threads=setup.threads)
-        play = CodedPlay(space, agents, coded, threads=setup.threads)
+        at_once = LockstepEpisodes(coded.tree, coded.seen.layout, **common, unit=coded.unit, threads=setup.threads)
+        play = CodedPlay(coded, agents, at_once, threads=setup.threads)
     else:
         listed = space.listed()
         seen = listed.seen

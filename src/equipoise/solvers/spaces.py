@@ -64,6 +64,10 @@ class Space(Protocol):
     def listed(self) -> "ListedSpace":
         """Return the space of a listed game, or refuse."""
 
+    @property
+    def coded(self) -> "CodedSpace | None":
+        """Return the space of a game too large to list; None: it is listed."""
+
     def samples(self, scheme: External | Robust | Outcome, *, batch: int, fallback: int) -> Sampler:
         """Return traversals whose findings come one by one."""
 
@@ -108,6 +112,8 @@ class ListedSpace:
     @cached_property
     def unit(self) -> float:
         return largest_payoff(self.sampled)
+
+    coded = None
 
     def listed(self) -> "ListedSpace":
         return self
@@ -167,6 +173,10 @@ class CodedSpace:
     @property
     def unit(self) -> float:
         return self.tree.largest_payoff
+
+    @property
+    def coded(self) -> "CodedSpace":
+        return self
 
     def listed(self) -> ListedSpace:
         raise NotSupported(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equipoise.evaluation.aivat import LuckCorrector
+from equipoise.evaluation.aivat import LuckCorrector, paying_one
 from equipoise.evaluation.match import correction_table
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.tables import TableMap
@@ -40,7 +40,7 @@ def values_to_believe(prepared_game, corrector, seat, known, kind):
 def test_the_expectation_over_all_hands_is_the_exact_value(text, tree, kind, own_known):
     game = prepared(text, tree)
     known, other = policies(game.form)
-    corrector = LuckCorrector(game.form, game.sampled.source)
+    corrector = LuckCorrector(game.form, paying_one(game.sampled))
     for seat in range(2):  # the observer's
         pair = seated(other, known, seat)
         met, own = to_strategies(game.form, known)[1 - seat], to_strategies(game.form, other)[seat]
@@ -65,7 +65,7 @@ def test_the_expectation_over_all_hands_is_the_exact_value(text, tree, kind, own
 def test_every_hand_is_estimated_as_the_slow_twin_does(text, tree, own_known):
     game = prepared(text, tree)
     known, other = policies(game.form)
-    corrector = LuckCorrector(game.form, game.sampled.source)
+    corrector = LuckCorrector(game.form, paying_one(game.sampled))
     for seat in range(2):
         met, own = to_strategies(game.form, known)[1 - seat], to_strategies(game.form, other)[seat]
         values = values_to_believe(game, corrector, seat, known, "random")
@@ -85,7 +85,7 @@ def test_every_hand_is_estimated_as_the_slow_twin_does(text, tree, own_known):
 def test_true_values_leave_no_variance(text, tree):
     game = prepared(text, tree)
     known, other = policies(game.form)
-    corrector = LuckCorrector(game.form, game.sampled.source)
+    corrector = LuckCorrector(game.form, paying_one(game.sampled))
     for seat in range(2):
         met, own = to_strategies(game.form, known)[1 - seat], to_strategies(game.form, other)[seat]
         truth = corrector.values(seat, met, own)
