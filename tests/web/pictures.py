@@ -31,6 +31,7 @@ def make_runs(folder):
         until_pot=0.5,
         out=folder / "turn",
     )
+    equipoise.solve("flop_holdem(caps=1-1)", iterations=20, out=folder / "flop")
 
 
 def runs(window, url):
@@ -54,7 +55,38 @@ def spot(window, url):
     expect(window.get_by_role("region", name="Progress").locator(".large")).to_be_visible()
 
 
-ROOMS = {"runs": runs, "compare": compare, "spot": spot}
+def explore(window, url):
+    window.goto(url + "explore?policy=page/turn&line=r200")
+    expect(window.get_by_role("grid").first).to_be_visible()
+    window.locator("[aria-busy]").wait_for(state="detached")
+
+
+def explore_leduc(window, url):
+    window.goto(url + "explore?policy=page/leduc-cfr-plus&line=cr")
+    expect(window.locator("main table").first).to_be_visible()
+    window.locator("[aria-busy]").wait_for(state="detached")
+
+
+def explore_flop(window, url):
+    window.goto(url + "explore?policy=page/flop&line=cc/&board=2c7dAs")
+    expect(window.get_by_role("grid").first).to_be_visible()
+    window.locator("[aria-busy]").wait_for(state="detached")
+
+
+def play(window, url):
+    window.goto(url + "play?policy=page/flop")
+    expect(window.locator("main h1 ~ *").first).to_be_visible()
+
+
+ROOMS = {
+    "runs": runs,
+    "explore": explore,
+    "explore-leduc": explore_leduc,
+    "explore-flop": explore_flop,
+    "play": play,
+    "compare": compare,
+    "spot": spot,
+}
 IN_DOCUMENTS = {"page-runs": ("runs", "laptop", False), "page-spot": ("spot", "laptop", True)}
 
 

@@ -8,6 +8,7 @@ in any order within a deal; what is written has one order, so that texts can be 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from equipoise.errors import InvalidNotation
@@ -27,14 +28,20 @@ from equipoise.games.poker import Cards, Deck, PokerGame, PokerState
 _STEPS = re.compile(r"r\d*|.", re.DOTALL)
 
 
+@lru_cache(maxsize=16)
+def _names(deck: Deck) -> tuple[dict[str, int], re.Pattern[str]]:
+    """Return the cards by their names, and what finds the longest name at the beginning of a text."""
+    number = {deck.text((card,)).casefold(): card for card in range(deck.size)}
+    return number, re.compile("|".join(sorted(map(re.escape, number), key=len, reverse=True)))
+
+
 def read_cards(deck: Deck, text: str) -> Cards:
     """Return the cards of a text such as ``AhKd``, in its order. Capital and small letters are the same."""
-    number = {deck.text((card,)).casefold(): card for card in range(deck.size)}
-    names = sorted(map(re.escape, number), key=len, reverse=True)
+    number, names = _names(deck)
     cards = []
     rest = text.casefold()
     while rest:
-        found = re.match("|".join(names), rest)
+        found = names.match(rest)
         if found is None:
             place = f" at '{text[len(text) - len(rest) :]}'" if len(rest) < len(text) else ""
             suits = f" and a suit ({' '.join(deck.suits)})" if deck.suits != ("",) else ""
