@@ -4,7 +4,7 @@ Answers are those of ``equipoise explore --json``.
 """
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from typing import Any
 
 from equipoise.evaluation.appraisal import Appraiser
@@ -14,12 +14,12 @@ from equipoise.exploring import Explorer, differences
 from equipoise.exploring.play import PATIENCE
 from equipoise.games import Game
 from equipoise.web.answers import Answer, Answers, Asked
-from equipoise.web.site import Site
+from equipoise.web.site import OpenPolicies, Site
 
-MOST_OPEN = 6  # appraisers that are kept
+MOST_KEPT = 3  # appraisers with a policy, and with simple players
 AT_WORK = threading.RLock()  # appraisers share their working space between questions: one is answered at a time
 _SORTS = ("reach", "gain", "value", "infoset")
-_open: OrderedDict[tuple[Any, ...], tuple[Any, Explorer]] = OrderedDict()
+_of_simple_players: dict[str, OrderedDict[Any, Any]] = defaultdict(OrderedDict)
 
 
 def player_named(site: Site, text: str) -> Player:
@@ -27,17 +27,24 @@ def player_named(site: Site, text: str) -> Player:
     return BASELINES[text] if text in BASELINES else player_of(text, site.policy(text))
 
 
+def kept_for(player: Player, kind: str) -> OrderedDict[Any, Any]:
+    """Return where things of one kind are kept for a player: as long as its policy is open."""
+    policy = getattr(player, "policy", None)
+    return _of_simple_players[kind] if policy is None else OpenPolicies.with_policy(policy, kind)
+
+
 def explorer_of(player: Player, opponent: Player | None, game: Game | None) -> Explorer:
     """Return what explores a player's game; the last ones stay open."""
-    # A policy that was opened again is another object: what was known of the old one is not asked any more.
-    parts = tuple(getattr(each, "policy", each) for each in (player, opponent))
-    key = (*map(id, parts), game if game is None else game.address)
-    if key not in _open:
-        _open[key] = parts, Explorer(appraiser(player, opponent, game=game, patience=PATIENCE))
-        while len(_open) > MOST_OPEN:
-            _open.popitem(last=False)
-    _open.move_to_end(key)
-    return _open[key][1]
+    kept = kept_for(player, "explorers")
+    met = getattr(opponent, "policy", opponent)
+    key = player.name, id(met), None if game is None else game.address
+    if key not in kept:
+        while len(kept) >= MOST_KEPT:
+            kept.popitem(last=False)
+        kept[key] = met, Explorer(appraiser(player, opponent, game=game, patience=PATIENCE))
+    kept.move_to_end(key)
+    explorer: Explorer = kept[key][1]
+    return explorer
 
 
 def appraiser_of(player: Player, game: Game) -> Appraiser:

@@ -3,20 +3,18 @@
 import re
 import secrets
 import tempfile
-from collections import OrderedDict
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError, InvalidParameter, NotFound, NotSupported
 from equipoise.evaluation.match import seat_players
 from equipoise.exploring.play import SEATS, Record, Session, make_table, read_record
 from equipoise.web.answers import Answer, Answers, Asked, Download
-from equipoise.web.explore import AT_WORK, appraiser_of, player_named
+from equipoise.web.explore import AT_WORK, appraiser_of, kept_for, player_named
 from equipoise.web.site import Site
 
-MOST_OPEN = 12  # sessions that are kept
+MOST_KEPT = 8  # sessions with an opponent
 MOST_LISTED = 50
 _ID = re.compile(r"[0-9a-f]{16}")
-_open: OrderedDict[tuple[str, int], Session] = OrderedDict()
 _FORMS = {"acpc": ("log", "text/plain"), "phh": ("phhs", "application/toml")}
 
 
@@ -31,12 +29,10 @@ def _opened(site: Site, name: str) -> Session:
     path = _file(site, name)
     if not path.exists():
         raise NotFound(f"there is no game in progress {name}")
-    key = str(path.resolve()), path.stat().st_mtime_ns
-    if key not in _open:
-        _open[key] = _session(site, read_record(path))
-        while len(_open) > MOST_OPEN:
-            _open.popitem(last=False)
-    return _open[key]
+    changed, record = path.stat().st_mtime_ns, read_record(path)
+    kept = kept_for(player_named(site, record.opponent), "sessions")
+    found: Session | None = kept.get((str(path.resolve()), changed))
+    return _session(site, record) if found is None else found
 
 
 def _session(site: Site, record: Record) -> Session:
@@ -53,7 +49,12 @@ def _kept(site: Site, name: str, session: Session) -> Answer:
     """Write a session to its file, and return what its player sees."""
     path = _file(site, name)
     session.record.save(path)
-    _open[str(path.resolve()), path.stat().st_mtime_ns] = session
+    kept = kept_for(session.table.opponent, "sessions")
+    for key in [key for key in kept if key[0] == str(path.resolve())]:
+        del kept[key]
+    while len(kept) >= MOST_KEPT:
+        kept.popitem(last=False)
+    kept[str(path.resolve()), path.stat().st_mtime_ns] = session
     return _seen(name, session)
 
 

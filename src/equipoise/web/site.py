@@ -5,6 +5,7 @@ into one of the folders (or is one of the files) that ``equipoise serve`` was gi
 never run as code: games in Python are those that were given on the command line.
 """
 
+import gc
 import os
 import re
 import threading
@@ -12,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from equipoise.errors import EquipoiseError, InvalidParameter, NotFound, NotTrusted, UnknownGame
 from equipoise.files import make_folder
@@ -177,17 +179,25 @@ class OpenPolicies:
             with self._lock:
                 while len(self._open) >= self._most:
                     self._open.popitem(last=False)
+            gc.collect()  # what is kept with a policy knows the policy
             needed = OPEN_BYTES_A_STORED_BYTE * max((each.st_size for each in found), default=0)
             try:
                 require(needed, what=f"opening {path}")
             except EquipoiseError:
                 with self._lock:
                     self._open.clear()
+                gc.collect()
                 require(needed, what=f"opening {path}")
             policy = load_policy(path, game=game)
             with self._lock:
                 self._open[stamp] = policy
             return policy
+
+    @staticmethod
+    def with_policy(policy: AnyPolicy, kind: str) -> OrderedDict[Any, Any]:
+        """Return what is kept of one kind as long as a policy is open: with the policy, it is forgotten."""
+        kept: OrderedDict[Any, Any] = vars(policy).setdefault(f"_kept_{kind}", OrderedDict())
+        return kept
 
     def _kept(self, stamp: tuple[object, ...]) -> AnyPolicy | None:
         with self._lock:
