@@ -980,7 +980,7 @@ def load_policy(
     the ``game`` itself.
     """
     phases = Phases(on_progress)
-    with phases.noticing_compilation(), phases.doing(PREPARING, f"opening {path}"):
+    with phases.noticing_compilation(), phases.doing(PREPARING, announced=False):
         if Path(path).is_dir():
             return _policy_of_run(RunDirectory.open(path), game, trust_game, device, network, phases)
         if Path(path).suffix in ENDINGS:
@@ -1022,7 +1022,8 @@ def _policy_of_run(
         return SpotPolicy(form=form, strategy=tables_from(form, STRATEGY, checkpoint.state), origin=origin)
     if representation.name == "boards":
         return _open_board_policy(directory, game, origin)
-    solver, origin["iterations"] = _restored(directory, game, representation, phases, device, network)
+    with phases.doing(PREPARING, "restoring the solver"):
+        solver, origin["iterations"] = _restored(directory, game, representation, phases, device, network)
     return _policy_of(solver, representation, origin, phases)
 
 
