@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from equipoise.stores.board_tables import Table, TableStrategy
+from equipoise.stores.board_tables import BoardTableStrategy, SumTable
 from equipoise.trees.board_form import entries_before
 
 
@@ -47,4 +47,4 @@ class RandomStrategy:
         start, boards = np.empty(self.form.num_start_entries), np.empty(self.form.num_entries)
         self.write_start(start)
         self.write_boards(0, self.form.num_boards, boards)
-        return TableStrategy(self.form, start, Table(boards, np.zeros(0, np.float32)))
+        return BoardTableStrategy(self.form, start, SumTable(boards, np.zeros(0, np.float32)))

@@ -70,7 +70,7 @@ from equipoise.solvers.setup import Setup
 from equipoise.solvers.solver import Solver
 from equipoise.solvers.spot_cfr import SpotCFR
 from equipoise.solvers.spot_completion import complete
-from equipoise.stores.board_tables import Table, TableStrategy
+from equipoise.stores.board_tables import BoardTableStrategy, SumTable
 from equipoise.stores.spot_tables import tables_from
 from equipoise.threads import require_threads, set_threads
 from equipoise.trees.best_response import BestResponses
@@ -1072,5 +1072,5 @@ def _open_board_policy(directory: RunDirectory, game: Game, origin: dict[str, An
     checkpoint = _last_checkpoint(directory, only=BoardCFR.AVERAGE)
     form, (start, stored, scale) = board_form(game), (checkpoint.state[name] for name in BoardCFR.AVERAGE)
     _require_layout(directory, form.layout)
-    strategy = TableStrategy(form, start, Table(stored, scale))
+    strategy = BoardTableStrategy(form, start, SumTable(stored, scale))
     return HoldemPolicy(rules=form.game, strategy=strategy, origin={**origin, "iterations": checkpoint.iteration})

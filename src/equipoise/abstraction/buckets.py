@@ -10,10 +10,18 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from equipoise.abstraction.bucket_tables import (
+    HIGHEST_CODE,
+    BucketTables,
+    RoundBoards,
+    bucket_of,
+    lossless_tables,
+    round_boards,
+    table_bytes,
+)
 from equipoise.abstraction.cache import Parts, cached
-from equipoise.abstraction.clusters import cluster_tables, lossless_tables
+from equipoise.abstraction.clusters import cluster_tables
 from equipoise.abstraction.percentiles import percentile_tables
-from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, round_boards, table_bytes
 from equipoise.errors import InvalidParameter, NotSupported
 from equipoise.games import Game
 from equipoise.games.poker import PokerGame, best_five_cards

@@ -21,6 +21,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.abstraction.bucket_tables import (
+    HIGHEST_CODE,
+    BucketTables,
+    RoundBoards,
+    UInt16,
+    bucket_codes,
+    empty_tables,
+)
 from equipoise.abstraction.cache import WORTH_KEEPING, Parts
 from equipoise.abstraction.percentiles import cuts_of
 from equipoise.abstraction.strength import (
@@ -30,7 +38,6 @@ from equipoise.abstraction.strength import (
     part_of_board,
     sort_by_rank,
 )
-from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, UInt16, codes_of, empty_tables
 from equipoise.compiled import kernel
 from equipoise.errors import InvalidParameter
 from equipoise.games.suits import (
@@ -298,8 +305,8 @@ def cluster_tables(boards: RoundBoards, count: int, parts: Parts) -> BucketTable
     tables = empty_tables(boards)
     start = grade_strength(boards, tables, 2, parts)[0][0]
     last = len(boards.rounds) - 1
-    strength = codes_of(tables, boards, last).copy() if last > 1 else np.zeros((0, 0), np.uint16)
-    codes_of(tables, boards, 0)[0] = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1]).start_class
+    strength = bucket_codes(tables, boards, last).copy() if last > 1 else np.zeros((0, 0), np.uint16)
+    bucket_codes(tables, boards, 0)[0] = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1]).start_class
     for betting_round in range(1, last + 1):
         current = boards.rounds[betting_round]
         features: Features
@@ -308,21 +315,11 @@ def cluster_tables(boards: RoundBoards, count: int, parts: Parts) -> BucketTable
         else:
             features = FutureStrength(boards, tables, strength, betting_round, parts)
         centres = fit_centres(current, features, boards.deck_size, count, parts)
-        codes = codes_of(tables, boards, betting_round)
+        codes = bucket_codes(tables, boards, betting_round)
         codes[:] = 0
         what = f"clusters on boards of {boards.sizes[betting_round]} cards"
         for begin, end in parts.loop(what, len(current.boards), codes):
             chosen = np.arange(begin, end)
             live = hands_beside(current.boards[chosen], boards.deck_size)
             codes[chosen[:, None], live] = nearest(centres, features.beside(chosen))[1].reshape(live.shape)
-    return tables
-
-
-def lossless_tables(boards: RoundBoards) -> BucketTables:
-    """Return the tables in which every (hand, board) up to suits is a bucket of its own."""
-    tables = empty_tables(boards)
-    cards = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1])
-    codes_of(tables, boards, 0)[0] = cards.start_class
-    codes_of(tables, boards, 1)[:] = np.maximum(cards.hand_class, 0)
-    tables.base[1:] = cards.first_pair[:-1]
     return tables

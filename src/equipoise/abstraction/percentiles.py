@@ -13,9 +13,16 @@ from itertools import combinations
 
 import numpy as np
 
+from equipoise.abstraction.bucket_tables import (
+    HIGHEST_CODE,
+    BucketTables,
+    RoundBoards,
+    bucket_codes,
+    bucket_of,
+    empty_tables,
+)
 from equipoise.abstraction.cache import Parts
 from equipoise.abstraction.strength import grade_strength, live_hands
-from equipoise.abstraction.tables import HIGHEST_CODE, BucketTables, RoundBoards, bucket_of, codes_of, empty_tables
 from equipoise.compiled import kernel
 from equipoise.games.suits import HOLE_CARDS, Cards, Int64, place_of_set, sets_of_cards
 
@@ -91,11 +98,11 @@ def percentile_tables(boards: RoundBoards, buckets: int, parts: Parts) -> Bucket
     tables = empty_tables(boards, [buckets - 1] * rounds)
     means = grade_strength(boards, tables, 2, parts)
     for betting_round, values in enumerate(means):
-        codes_of(tables, boards, betting_round)[:] = np.rint(values * HIGHEST_CODE)
+        bucket_codes(tables, boards, betting_round)[:] = np.rint(values * HIGHEST_CODE)
     hands = sets_of_cards(boards.deck_size, HOLE_CARDS)
     first_board = 0
     for betting_round, current in enumerate(boards.rounds):
-        codes = codes_of(tables, boards, betting_round)
+        codes = bucket_codes(tables, boards, betting_round)
         histogram = np.zeros((buckets**betting_round, int(codes.max()) + 1), np.int64)
         paths = _paths(boards.sizes[: betting_round + 1])
         for begin, end in parts.loop(f"buckets of round {betting_round + 1}", len(current.boards), histogram):

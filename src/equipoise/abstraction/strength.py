@@ -13,8 +13,8 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.abstraction.bucket_tables import BucketTables, RoundBoards, UInt16, bucket_codes
 from equipoise.abstraction.cache import Parts
-from equipoise.abstraction.tables import BucketTables, RoundBoards, UInt16, codes_of
 from equipoise.compiled import inlined, kernel
 from equipoise.games.hand_ranks import hand_rank
 from equipoise.games.suits import HOLE_CARDS, Cards, Int64, place_of_set, sets_of_cards, suit_permutations
@@ -156,7 +156,7 @@ def grade_strength(boards: RoundBoards, tables: BucketTables, power: int, parts:
     rounds, deck = boards.rounds, boards.deck_size
     hands = sets_of_cards(deck, HOLE_CARDS)
     last = len(rounds) - 1
-    codes = codes_of(tables, boards, last)
+    codes = bucket_codes(tables, boards, last)
     count = len(rounds[last].boards)
     for begin, end in parts.loop("strength of all hands on full boards", count, codes):
         _showdowns(rounds[last].boards, begin, end, hands, tables.bits, codes)

@@ -8,12 +8,13 @@ import math
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from equipoise.errors import EquipoiseError
 
@@ -23,6 +24,7 @@ LARGEST_STEP = 100.0  # how much more work calibration may try next: one wrong r
 
 Report = Callable[[str], None]
 Clock = Callable[[], float]
+T = TypeVar("T")
 Samples = dict[str, tuple[float, ...]]
 
 
@@ -296,3 +298,40 @@ def looks(first: int, growth: float) -> Iterator[int]:
     while True:
         yield round(iterations)
         iterations *= growth
+
+
+class Reached(NamedTuple):
+    """How a solver came to a level, or to the time at which it was given up; fits for the last look are counted."""
+
+    seconds: float
+    iterations: int
+    exploitability: float
+    fit_seconds: float = 0.0
+
+
+def time_to_level(
+    run: Callable[[int], object],
+    average: Callable[[], T],
+    exploitability: Callable[[T], float],
+    *,
+    level: float,
+    give_up: float,
+    looked_at: Iterable[int],
+    clock: Clock = time.perf_counter,
+) -> Reached:
+    """Solve until the average is at the level when it is looked at, after so many iterations.
+
+    All iterations are timed, and the last average; how exploitable it is takes no time.
+    """
+    solving = 0.0
+    for before, iterations in pairwise(chain([0], looked_at)):
+        started = clock()
+        run(iterations - before)
+        solving += clock() - started
+        started = clock()
+        found = average()
+        fitting = clock() - started
+        reached = Reached(solving + fitting, iterations, exploitability(found), fitting)
+        if reached.exploitability <= level or reached.seconds >= give_up:
+            break
+    return reached

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, count, pairwise
+from itertools import count
 from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple, TypeVar
@@ -33,11 +33,13 @@ from equipoise.bench.measure import (
     WALL_SECONDS,
     Clock,
     Contender,
+    Reached,
     Report,
     Row,
     Suite,
     looks,
     readable,
+    time_to_level,
 )
 from equipoise.bench.measure import one_core as pinned_to_one_core
 from equipoise.bench.peers import OPEN_SPIEL, import_peer, in_open_spiel
@@ -238,39 +240,6 @@ def run_for(iterate: Callable[[], object], seconds: float, *, clock: Clock = tim
     return elapsed, iterations
 
 
-class Reached(NamedTuple):
-    """How we came to a level, or to the time at which we were given up; the policy fit is part of the seconds."""
-
-    seconds: float
-    iterations: int
-    fit_seconds: float
-    exploitability: float
-
-
-def time_to_level(
-    run: Callable[[int], object],
-    average: Callable[[], T],
-    exploitability: Callable[[T], float],
-    *,
-    level: float,
-    give_up: float,
-    clock: Clock = time.perf_counter,
-) -> Reached:
-    """Solve until the average is at the level when it is looked at: timed are all iterations, and the last average."""
-    solving = 0.0
-    for before, iterations in pairwise(chain([0], looks(FIRST_LOOK, GROWTH))):
-        started = clock()
-        run(iterations - before)
-        solving += clock() - started
-        started = clock()
-        found = average()
-        fitting = clock() - started
-        reached = Reached(solving + fitting, iterations, fitting, exploitability(found))
-        if reached.exploitability <= level or reached.seconds >= give_up:
-            break
-    return reached
-
-
 def each_seconds(call: Callable[[], object], times: int, *, clock: Clock = time.perf_counter) -> tuple[float, ...]:
     """Return the seconds of each of some calls."""
     seconds = []
@@ -352,6 +321,7 @@ class _Suite(Suite):
                 partial(_exploitability, Evaluator(solver.space.listed().form)),
                 level=learnt.exploitability,
                 give_up=GIVE_UP * learnt.seconds,
+                looked_at=looks(FIRST_LOOK, GROWTH),
             )
             found.append(reached)
             self.report(

@@ -25,10 +25,9 @@ ends and public deal nodes, the hands that were dealt not counted.
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from equipoise.bench.measure import (
     WALL_SECONDS,
     Clock,
     Contender,
+    Reached,
     Report,
     Row,
     Suite,
@@ -46,6 +46,7 @@ from equipoise.bench.measure import (
     open_cores,
     readable,
     repeating,
+    time_to_level,
 )
 from equipoise.bench.measure import one_core as pinned_to_one_core
 from equipoise.bench.peers import (
@@ -138,36 +139,17 @@ def worth(nodes: float, run: Callable[[int], float]) -> Callable[[int], float]:
     return lambda repeats: nodes * run(repeats)
 
 
-class Reached(NamedTuple):
-    """How a solver came to a level, or to the time at which it was given up."""
-
-    seconds: float
-    iterations: int
-    exploitability: float
-
-    @property
-    def in_time(self) -> bool:
-        """Return whether the level was reached."""
-        return self.exploitability <= LEVEL
-
-
-def time_to_level(
+def search(
     run: Callable[[int], object],
     exploitability: Callable[[], float],
     *,
     give_up: float,
     clock: Clock = time.perf_counter,
 ) -> Reached:
-    """Solve until the average is at the level when it is looked at. Only solving is timed, not the looks."""
-    seconds = 0.0
-    for before, iterations in pairwise(chain([0], looks(FIRST_LOOK, GROWTH))):
-        started = clock()
-        run(iterations - before)
-        seconds += clock() - started
-        reached = Reached(seconds, iterations, exploitability())
-        if reached.in_time or seconds >= give_up:
-            break
-    return reached
+    """Solve until the average is at the level. Only solving is timed, not the looks."""
+    looked_at = looks(FIRST_LOOK, GROWTH)
+    options = {"level": LEVEL, "give_up": give_up}
+    return time_to_level(run, lambda: None, lambda _: exploitability(), looked_at=looked_at, clock=clock, **options)
 
 
 class _Suite(Suite):
@@ -221,7 +203,7 @@ class _Suite(Suite):
                 (OURS, solver.run, _exploitability(solver)),
                 (OPEN_SPIEL, repeating(theirs.iterate), theirs.exploitability),
             ):
-                reached = time_to_level(run, exploitability, give_up=LEVEL_GIVE_UP)
+                reached = search(run, exploitability, give_up=LEVEL_GIVE_UP)
                 found[name].append(reached)
                 self.report(
                     f"{work}, seed {seed}: {name} {readable(reached.seconds)} s, exploitability "
@@ -290,7 +272,7 @@ def level_note(name: str, found: list[Reached]) -> str:
     """Say how many iterations somebody ran, and what they did not reach in time."""
     each = ", ".join(f"{reached.iterations:,}" for reached in found)
     note = f"{name}: {median(reached.iterations for reached in found):,.0f} iterations ({each})"
-    late = [f"{reached.exploitability:.4f}" for reached in found if not reached.in_time]
+    late = [f"{reached.exploitability:.4f}" for reached in found if reached.exploitability > LEVEL]
     return f"{note}; given up at exploitability {', '.join(late)}: it would take longer" if late else note
 
 

@@ -36,7 +36,7 @@ from equipoise.evaluation.hands import Hand, recorded_hands
 from equipoise.evaluation.lockstep_play import lockstep_hands, pair_sums, play_in_lockstep
 from equipoise.evaluation.players import BASELINES, Player, Seat, both, player_of, seated
 from equipoise.evaluation.rules_play import play_hand_by_rules
-from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, Table, play_pairs
+from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, MatchTable, play_pairs
 from equipoise.games import Game, as_game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size, too_large_to_list
@@ -491,12 +491,12 @@ def _player(entrant: Entrant, letter: str) -> Player:
 
 def correction_table(
     form: SequenceForm, sampled: SampledGame, strategies: tuple[Strategies, Strategies], known: Known
-) -> tuple[Table, tuple[float, float]]:
+) -> tuple[MatchTable, tuple[float, float]]:
     """Return what the simulation reads, and AIVAT's estimates of A's payoff before a hand, from seat 0 and seat 1."""
     to_table = TableMap(form)
     flat = np.concatenate([to_table.from_form(pair) for pair in strategies])
     if known == "none":
-        return Table(flat, np.zeros(to_table.size), -1), (0.0, 0.0)
+        return MatchTable(flat, np.zeros(to_table.size), -1), (0.0, 0.0)
     observer = A if known == "b" else B
     sign = 1.0 if observer == A else -1.0
     met, observing = strategies[1 - observer], strategies[observer]
@@ -509,7 +509,7 @@ def correction_table(
         found = corrector.corrections(seat, met[1 - seat], values, own)
         by_action.append(sign * found.by_action)
         starts[seat if observer == A else 1 - seat] = sign * found.start
-    return Table(flat, to_table.from_form((by_action[0], by_action[1])), observer), (starts[0], starts[1])
+    return MatchTable(flat, to_table.from_form((by_action[0], by_action[1])), observer), (starts[0], starts[1])
 
 
 def _estimates(sums: Float, pairs: int, starts: tuple[float, float]) -> tuple[Estimate, Estimate, tuple[float, float]]:

@@ -47,7 +47,7 @@ FloatTable = npt.NDArray[np.float64]
 Records = npt.NDArray[np.int32]
 
 
-class Table(NamedTuple):
+class MatchTable(NamedTuple):
     """What the kernel reads by (infoset, action): strategies and corrections, in the order of sampling's tables."""
 
     strategies: Float  # A's, then B's: [2 x entries], each for both seats
@@ -59,7 +59,7 @@ class Table(NamedTuple):
 def play_hand(
     tree: SampledTree,
     deal_width: np.uint64,
-    table: Table,
+    table: MatchTable,
     seat_of_a: int,
     chance_dice: UInt64,
     action_dice: UInt64,
@@ -106,7 +106,7 @@ def play_hand(
 def _play_chunk(
     tree: SampledTree,
     deal_width: np.uint64,
-    table: Table,
+    table: MatchTable,
     seed: int,
     first_pair: int,
     begin: int,
@@ -152,7 +152,7 @@ class _Chunks(NamedTuple):
 
     tree: SampledTree
     deal_width: np.uint64
-    table: Table
+    table: MatchTable
     seed: int
     first_pair: int
     pairs: int
@@ -168,7 +168,7 @@ def _play_some(shared: _Chunks, lane: int, chunk: int) -> None:
 
 
 def play_pairs(
-    game: SampledGame, table: Table, *, pairs: int, seed: int, threads: int = 1, recorded: bool = False
+    game: SampledGame, table: MatchTable, *, pairs: int, seed: int, threads: int = 1, recorded: bool = False
 ) -> Iterator[Batch]:
     """Play pairs, some at a time."""
     rounds, deal_width = len(game.tree.roots), U(game.deal_width)

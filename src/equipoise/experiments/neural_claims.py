@@ -46,11 +46,6 @@ def _shown(values: list[float]) -> str:
     return f"{median(values):.3g} (worst {worst:.3g})"
 
 
-def _seeds_below(histories: list[History], level: float) -> str:
-    good = sum(value <= level for value in at_end(histories))
-    return f"{spread(at_end(histories))}; {good} of {len(histories)} seeds"
-
-
 # --- D3 and D4: Double Neural CFR beside XFP and NFSP
 
 _DNCFR = "Double Neural CFR"

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.abstraction.bucket_tables import BucketTables, bucket_of
 from equipoise.abstraction.buckets import Buckets, deck_of, kind_from_text, make_buckets
-from equipoise.abstraction.tables import BucketTables, bucket_of
 from equipoise.compiled import kernel
 from equipoise.errors import NotSupported, TooLarge
 from equipoise.games import Game

@@ -6,7 +6,7 @@ winner of a showdown are worked out, once, and stand where a listed deal would s
 
 import numpy as np
 
-from equipoise.abstraction.tables import BucketTables, bucket_of
+from equipoise.abstraction.bucket_tables import BucketTables, bucket_of
 from equipoise.compiled import inlined, uncounted
 from equipoise.games.hand_ranks import showdown
 from equipoise.games.suits import HOLE_CARDS, place_of_set
@@ -65,7 +65,7 @@ def _hand_number(cards: Int32, start: int, choose: Int64) -> int:
 
 
 @uncounted
-def deal_cards(tables: BucketTables, numbers: Int32, start: int, row: int, dice: UInt64, tape: Float) -> None:
+def deal_into_buckets(tables: BucketTables, numbers: Int32, start: int, row: int, dice: UInt64, tape: Float) -> None:
     """Deal, and write to ``numbers[row:]``, per round: player 0's bucket, player 1's, player 0's showdown.
 
     ``numbers[start:start + SCRATCH]`` is scratch space.

@@ -308,7 +308,7 @@ class Findings(NamedTuple):
     own_reach: Float  # of the traverser
 
 
-class Part(NamedTuple):
+class Walked(NamedTuple):
     """What a part of a batch has found."""
 
     own: Findings
@@ -417,12 +417,12 @@ class Lockstep(HandsInLockstep):
                 yield Rows(player, STRATEGY, iteration, codes, strategies, reach)
 
     @staticmethod
-    def _walk_some(shared: "tuple[Lockstep, ScoresAt]", lane: int, some: SomeHands) -> Part:
+    def _walk_some(shared: "tuple[Lockstep, ScoresAt]", lane: int, some: SomeHands) -> Walked:
         del lane
         lockstep, scores_at = shared
         return lockstep._walk(scores_at, some.player, lockstep.deal(*some))
 
-    def _walk(self, scores_at: ScoresAt, player: int, deals: Deals) -> Part:
+    def _walk(self, scores_at: ScoresAt, player: int, deals: Deals) -> Walked:
         tree, actions, columns = self._tree, self._tree.most_actions, self._tree.num_columns
         level = _empty_level(len(deals.sign), actions)
         level.node[:], level.traversal[:] = 0, np.arange(len(deals.sign))
@@ -466,7 +466,7 @@ class Lockstep(HandsInLockstep):
             for level in levels:
                 write_findings(tree.nodes, actions, level, places, role, *made)
             found.append(made)
-        return Part(found[0], found[1], int(counts[1]))
+        return Walked(found[0], found[1], int(counts[1]))
 
     def _scores(self, scores_at: ScoresAt, level: Level, deals: Deals) -> tuple[FloatTable, Int64]:
         """Ask for the scores of a level's infosets; return them, and where each player's begin."""

@@ -157,7 +157,7 @@ def write_moves(
             row[place], column[place] = frontier.code[at], frontier.column[at]
 
 
-class Part(NamedTuple):
+class Played(NamedTuple):
     """What a part of a batch of episodes has found."""
 
     moves: tuple[Moves, Moves]
@@ -192,12 +192,14 @@ class LockstepEpisodes(HandsInLockstep):
             yield part.moves
 
     @staticmethod
-    def _play_some(shared: "tuple[LockstepEpisodes, NumbersOf, NumbersOf, float]", lane: int, some: SomeHands) -> Part:
+    def _play_some(
+        shared: "tuple[LockstepEpisodes, NumbersOf, NumbersOf, float]", lane: int, some: SomeHands
+    ) -> Played:
         del lane
         episodes, values_of, policy_of, epsilon = shared
         return episodes._play(values_of, policy_of, epsilon, episodes.deal(*some))
 
-    def _play(self, values_of: NumbersOf, policy_of: NumbersOf, epsilon: float, deals: Deals) -> Part:
+    def _play(self, values_of: NumbersOf, policy_of: NumbersOf, epsilon: float, deals: Deals) -> Played:
         nodes, hands = self._tree.nodes, len(deals.sign)
         responds = np.empty((hands, 2), np.bool_)
         choose_roles(deals.dice, NO_TAPE, self._anticipatory, responds)
@@ -225,7 +227,7 @@ class LockstepEpisodes(HandsInLockstep):
                 write_moves(nodes, level, player, next_place, row, column)
             responding = np.repeat(responds[:, player], np.diff(start[player]))
             found.append(moves_of(row, column, responding, start[player], won))
-        return Part((found[0], found[1]), int(counts[1]))
+        return Played((found[0], found[1]), int(counts[1]))
 
     def _numbers(
         self,

@@ -23,13 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.abstraction.tables import BucketTables
+from equipoise.abstraction.bucket_tables import BucketTables
 from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.games import CHANCE, TERMINAL
 from equipoise.regret.matching import match_infoset, normalise, positive_parts
 from equipoise.regret.rules import updated
 from equipoise.sampling import tree as columns
-from equipoise.sampling.deals import SCRATCH, deal_cards
+from equipoise.sampling.deals import SCRATCH, deal_into_buckets
 from equipoise.sampling.dice import choose_index, choose_weighted, draw, happens, note
 from equipoise.sampling.schemes import EACH, ONE, SUBSET, SchemePlan
 from equipoise.sampling.tree import Int32Table, SampledTree
@@ -271,7 +271,7 @@ def descend(
     else:  # drawn card by card, into the room behind the list
         deals, deal = ints, U(ints.size) // deal_width - U(1)
         place = int(deal * deal_width)
-        deal_cards(cards, ints, place - SCRATCH, place, dice, tape)
+        deal_into_buckets(cards, ints, place - SCRATCH, place, dice, tape)
     end = _append(ints, floats, begin, U(roots[subgame]), -1, deal, -1, 1.0, 1.0, 1.0)
     at = begin
     while at < end:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.abstraction.bucket_tables import BucketTables, UInt8, UInt16, UInt64
 from equipoise.abstraction.buckets import Buckets
-from equipoise.abstraction.tables import BucketTables, UInt8, UInt16, UInt64
 from equipoise.compiled import kernel
 from equipoise.errors import NotSupported
 from equipoise.games import CHANCE, TERMINAL, Game

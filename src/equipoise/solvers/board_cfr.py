@@ -26,9 +26,9 @@ from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.solvers.solver import Solver
 from equipoise.stores.board_tables import (
+    BoardTableStrategy,
     Storage,
-    Table,
-    TableStrategy,
+    SumTable,
     load_rows,
     make_table,
     store_rows,
@@ -62,8 +62,8 @@ def _board_pass(
     end_player: int,
     rule: Float,
     salt: np.uint32,
-    regret_sum: Table,
-    strategy_sum: Table,
+    regret_sum: SumTable,
+    strategy_sum: SumTable,
     entering: Float,
     scratch: Scratch,
     closing: Float,
@@ -285,9 +285,9 @@ class BoardCFR(Solver):
             solver._closing[first:],
         )
 
-    def average_strategy(self) -> TableStrategy:
+    def average_strategy(self) -> BoardTableStrategy:
         """Return the average strategy: the one that converges to equilibrium."""
-        return TableStrategy(self.form, self.start_strategy_sum, self.strategy_sum)
+        return BoardTableStrategy(self.form, self.start_strategy_sum, self.strategy_sum)
 
     AVERAGE = ("start_strategy_sum", "strategy_sum", "strategy_scale")  # the arrays of a state that make a policy
 
@@ -313,7 +313,7 @@ class BoardCFR(Solver):
             state[name].astype(np.float64, copy=False) for name in ("start_regret_sum", "start_strategy_sum")
         )
         self.regret_sum, self.strategy_sum = (
-            Table(state[f"{name}_sum"], state[f"{name}_scale"].astype(np.float32, copy=False))
+            SumTable(state[f"{name}_sum"], state[f"{name}_scale"].astype(np.float32, copy=False))
             for name in ("regret", "strategy")
         )
         self.iteration = iteration

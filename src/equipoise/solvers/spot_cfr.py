@@ -21,7 +21,7 @@ from equipoise.lanes import LANES, aligned_zeros, store, zeros
 from equipoise.memory import require
 from equipoise.regret.rules import NO_FLOOR, Rule, coefficient_table
 from equipoise.solvers.solver import Solver
-from equipoise.stores.board_tables import Storage, Table, load_rows, store_rows, table_bytes
+from equipoise.stores.board_tables import Storage, SumTable, load_rows, store_rows, table_bytes
 from equipoise.stores.spot_tables import SpotTables, bind_boards, make_tables, tables_from
 from equipoise.threads import Pace, do_parts
 from equipoise.trees.spot_evaluator import RoundArrays, evaluator_bytes, round_arrays
@@ -132,8 +132,8 @@ def _last_boards_coded(
     player: int,
     rule: Float,
     salt: np.uint32,
-    regret_sum: Table,
-    strategy_sum: Table,
+    regret_sum: SumTable,
+    strategy_sum: SumTable,
     before: Pair,
     steps: tuple[int, int],
     scratch: Scratch,

@@ -25,17 +25,17 @@ LARGEST = 32767.0  # of 16 bits
 SMALLEST = 1e-37  # scales below it have no inverse in single precision; their rows are zeros
 
 
-class Table(NamedTuple):
+class SumTable(NamedTuple):
     """Numbers by (board, player, entry, class); what a stored number is worth is its row's scale, in 16 bits."""
 
     stored: npt.NDArray[np.generic]
     scale: npt.NDArray[np.float32]  # [boards x entries], or empty
 
 
-def make_table(form: BoardForm, storage: Storage) -> Table:
+def make_table(form: BoardForm, storage: Storage) -> SumTable:
     """Return a table of zeros."""
     rows = form.num_boards * int(form.first_entries[2]) if storage == "int16" else 0
-    return Table(np.zeros(form.num_entries, storage), np.zeros(rows, np.float32))
+    return SumTable(np.zeros(form.num_entries, storage), np.zeros(rows, np.float32))
 
 
 def table_bytes(entries: int, storage: Storage) -> int:
@@ -44,7 +44,7 @@ def table_bytes(entries: int, storage: Storage) -> int:
 
 
 @inlined
-def load_rows(table: Table, start: int, row: int, rows: int, width: int, out: Float) -> None:
+def load_rows(table: SumTable, start: int, row: int, rows: int, width: int, out: Float) -> None:
     """Write some neighbouring rows of a table to ``out``; ``start`` is the place of the first, ``row`` its number."""
     stored = table.stored[start : start + rows * width]
     if table.scale.size > 0:
@@ -70,7 +70,7 @@ def _draw(place: np.uint32, salt: np.uint32) -> np.float32:
 
 
 @inlined
-def store_rows(table: Table, start: int, row: int, rows: int, width: int, given: Float, salt: np.uint32) -> None:
+def store_rows(table: SumTable, start: int, row: int, rows: int, width: int, given: Float, salt: np.uint32) -> None:
     """Keep rows in a table. ``salt`` makes the draws of one iteration and table different from another's."""
     stored = table.stored[start : start + rows * width]
     zero, one = given.dtype.type(0.0), given.dtype.type(1.0)
@@ -99,7 +99,7 @@ def store_rows(table: Table, start: int, row: int, rows: int, width: int, given:
 
 @uncounted
 def _write_normalised(
-    betting: Betting, pairs: Pairs, first_entries: Int64, table: Table, first: int, last: int, out: Float
+    betting: Betting, pairs: Pairs, first_entries: Int64, table: SumTable, first: int, last: int, out: Float
 ) -> None:
     for board in range(first, last):
         first_pair = pairs.first_pair[board]
@@ -124,27 +124,27 @@ def _write_normalised(
 
 def strategy_from(
     form: BoardForm, start: npt.NDArray[Any], stored: npt.NDArray[Any], scale: npt.NDArray[Any]
-) -> "TableStrategy":
+) -> "BoardTableStrategy":
     """Return the strategy of saved sums; raise ValueError if they have not the sizes and kinds that they should."""
     rows = form.num_boards * int(form.first_entries[2]) if stored.dtype == np.int16 else 0
     shapes = [start.shape, stored.shape, scale.shape]
     kinds = [start.dtype == np.float64, stored.dtype.name in STORAGES, scale.dtype == np.float32]
     if shapes != [(form.num_start_entries,), (form.num_entries,), (rows,)] or not all(kinds):
         raise ValueError(f"tables of {shapes} numbers, which are not those of its game")
-    return TableStrategy(form, start, Table(stored, scale))
+    return BoardTableStrategy(form, start, SumTable(stored, scale))
 
 
-class TableStrategy:
+class BoardTableStrategy:
     """The strategies that are proportional to tables of sums; uniform where an infoset has no weight."""
 
     concurrent = True
 
-    def __init__(self, form: BoardForm, start_sums: Float, sums: Table) -> None:
+    def __init__(self, form: BoardForm, start_sums: Float, sums: SumTable) -> None:
         self.form = form
         self.start_sums = start_sums
         self.sums = sums
 
-    def over(self, form: BoardForm) -> "TableStrategy":
+    def over(self, form: BoardForm) -> "BoardTableStrategy":
         """Return itself: its tables are in the order of its game's form."""
         assert form.num_entries == self.form.num_entries
         return self
@@ -165,8 +165,8 @@ class TableStrategy:
         _write_normalised(self.form.betting[1], self.form.pairs, self.form.first_entries, self.sums, first, last, out)
 
     @property
-    def _start_table(self) -> Table:
-        return Table(self.start_sums, np.zeros(0, np.float32))
+    def _start_table(self) -> SumTable:
+        return SumTable(self.start_sums, np.zeros(0, np.float32))
 
     @cached_property
     def _places(self) -> BoardPlaces:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import uncounted
 from equipoise.lanes import aligned_zeros
-from equipoise.stores.board_tables import Storage, Table, load_rows
+from equipoise.stores.board_tables import Storage, SumTable, load_rows
 from equipoise.trees.spot_evaluator import RoundArrays, round_arrays
 from equipoise.trees.spot_form import SpotForm
 from equipoise.trees.spot_values import bind
@@ -16,7 +16,7 @@ from equipoise.trees.treeplex import Float
 
 
 @uncounted
-def _copy_rows(table: Table, start: int, row: int, rows: int, width: int, out: Float) -> None:
+def _copy_rows(table: SumTable, start: int, row: int, rows: int, width: int, out: Float) -> None:
     load_rows(table, start, row, rows, width, out)
 
 
@@ -39,7 +39,7 @@ class SpotTables:
 
     form: SpotForm
     early: tuple[Float, ...]
-    last: Table
+    last: SumTable
 
     @property
     def uncoded(self) -> Float:
@@ -79,14 +79,14 @@ def make_tables(form: SpotForm, storage: Storage) -> SpotTables:
     return SpotTables(
         form=form,
         early=tuple(aligned_zeros(each.size, precision) for each in form.rounds[:-1]),
-        last=Table(aligned_zeros(last.size, storage), np.zeros(rows, np.float32)),
+        last=SumTable(aligned_zeros(last.size, storage), np.zeros(rows, np.float32)),
     )
 
 
 def tables_from(form: SpotForm, name: str, state: dict[str, npt.NDArray[Any]]) -> SpotTables:
     """Return saved tables, if they have the size that they should have."""
     early = tuple(_aligned(state[f"{name}_{number}"]) for number in range(len(form.rounds) - 1))
-    last = Table(_aligned(state[f"{name}_last"]), state[f"{name}_scale"].astype(np.float32, copy=False))
+    last = SumTable(_aligned(state[f"{name}_last"]), state[f"{name}_scale"].astype(np.float32, copy=False))
     rows = form.rounds[-1].num_boards * sum(form.rounds[-1].entries) if last.stored.dtype == np.int16 else 0
     sizes = [*(table.shape for table in early), last.stored.shape, last.scale.shape]
     if sizes != [*((each.size,) for each in form.rounds), (rows,)]:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from equipoise.compiled import kernel
 from equipoise.errors import NotSupported
 from equipoise.games import Game
-from equipoise.games.betting import BettingState, legal_actions
+from equipoise.games.betting import BettingState
 from equipoise.games.hand_ranks import deck_bits, hand_rank
 from equipoise.games.poker import PokerGame, best_five_cards
 from equipoise.games.suits import HOLE_CARDS, Cards, Int16, SuitIsomorphism, suit_isomorphism
@@ -149,11 +149,6 @@ class BoardForm:
     def node_of(self) -> dict[str, tuple[int, int]]:
         """Return the round and number of each decision node, by the text of its betting."""
         return {state.text: (r, node) for r in range(2) for node, state in enumerate(self.states[r])}
-
-    def action_names(self, betting_round: int, node: int) -> tuple[str, ...]:
-        """Return the names of a decision node's actions."""
-        state = self.states[betting_round][node]
-        return tuple(self.game.betting_action_name(state, action) for action in legal_actions(self.game.betting, state))
 
     def block(self, board: int) -> slice:
         """Return where a board's part of a table is."""

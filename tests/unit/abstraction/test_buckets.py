@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.abstraction import cache, clusters
+from equipoise.abstraction.bucket_tables import HIGHEST_CODE, bucket_codes, empty_tables, round_boards
 from equipoise.abstraction.buckets import Deck, kind_from_text, make_buckets
 from equipoise.abstraction.cache import Parts
 from equipoise.abstraction.clusters import (
@@ -24,7 +25,6 @@ from equipoise.abstraction.clusters import (
 )
 from equipoise.abstraction.percentiles import cuts_of
 from equipoise.abstraction.strength import grade_strength
-from equipoise.abstraction.tables import HIGHEST_CODE, codes_of, empty_tables, round_boards
 from equipoise.errors import EquipoiseError
 from equipoise.files import cache_home
 from equipoise.games import load_game
@@ -60,7 +60,7 @@ def test_percentiles_equal_those_of_all_deals_sorted():
 def test_buckets_have_equal_weight_and_stronger_hands_are_never_lower():
     buckets = make_buckets(flop_holdem_of(5, 3), "ehs2:4")
     cards, boards = suit_isomorphism(5, 3, 3), round_boards(5, 3, (0, 3))
-    codes = [codes_of(buckets.tables, boards, betting_round) for betting_round in range(2)]
+    codes = [bucket_codes(buckets.tables, boards, betting_round) for betting_round in range(2)]
     for betting_round in range(2):
         weight: dict[int, int] = {}
         graded: dict[int, list[tuple[int, int]]] = {}
@@ -156,7 +156,7 @@ def test_features_before_the_last_board_are_histograms_of_strength_to_come():
     boards = round_boards(ranks, suits, sizes)
     tables = empty_tables(boards)
     grade_strength(boards, tables, 2, Parts())
-    features = FutureStrength(boards, tables, codes_of(tables, boards, 2), 1, Parts())
+    features = FutureStrength(boards, tables, bucket_codes(tables, boards, 2), 1, Parts())
     hands = list(itertools.combinations(range(9), 2))
     for row, board in enumerate(boards.rounds[1].boards.tolist()):
         found = features.beside(np.array([row]))
@@ -182,14 +182,14 @@ def test_hands_of_a_cluster_are_alike_in_every_round(points, monkeypatch):
     tables = empty_tables(boards)
     start = grade_strength(boards, tables, 2, Parts())[0][0]
     rounds = {
-        1: FutureStrength(boards, tables, codes_of(tables, boards, 2), 1, Parts()),
+        1: FutureStrength(boards, tables, bucket_codes(tables, boards, 2), 1, Parts()),
         2: OpponentStrength(boards, tables, start),
     }
     for betting_round, features in rounds.items():
         listed = boards.rounds[betting_round].boards
         everything = np.arange(len(listed))
         points_of = features.beside(everything)
-        found = codes_of(buckets.tables, boards, betting_round)
+        found = bucket_codes(buckets.tables, boards, betting_round)
         label = np.take_along_axis(found, hands_beside(listed, 12), axis=1).ravel()
         assert set(label.tolist()) == set(range(7))
         weight = np.repeat(boards.rounds[betting_round].weight, len(points_of) // len(listed)).astype(float)

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from equipoise.abstraction.bucket_tables import bucket_codes, empty_tables, round_boards
 from equipoise.abstraction.cache import Parts
 from equipoise.abstraction.strength import _showdowns, grade_strength
-from equipoise.abstraction.tables import codes_of, empty_tables, round_boards
 from equipoise.games.hand_ranks import deck_bits
 from equipoise.games.suits import choose_table, place_of_set, sets_of_cards
 from tests.naive import abstraction as naive
@@ -26,7 +26,7 @@ def test_strength_equals_that_of_showdowns_played_one_by_one(ranks, suits, sizes
     boards = round_boards(ranks, suits, sizes)
     tables = empty_tables(boards)
     means = grade_strength(boards, tables, power, Parts())
-    codes = codes_of(tables, boards, len(sizes) - 1)
+    codes = bucket_codes(tables, boards, len(sizes) - 1)
     for row, board in enumerate(boards.rounds[-1].boards.tolist()):
         for number, hole in hands_beside(ranks * suits, board):
             beaten, tied, _ = naive.beaten_and_tied(ranks, suits, hole, tuple(board))

@@ -143,12 +143,14 @@ class Converging:
         return average
 
     def search(self, **limits):
-        return neural.time_to_level(self.run, self.average, self.exploitability, clock=lambda: self.now, **limits)
+        looked_at = neural.looks(neural.FIRST_LOOK, neural.GROWTH)
+        clock = {"clock": lambda: self.now}
+        return neural.time_to_level(self.run, self.average, self.exploitability, looked_at=looked_at, **clock, **limits)
 
 
 def test_all_iterations_and_the_last_policy_are_timed():
     reached = Converging().search(level=0.6, give_up=1e9)  # 8 and 12 iterations are not enough
-    assert reached == neural.Reached(18.0 + 5.0, 18, 5.0, 10.0 / 18)
+    assert reached == neural.Reached(18.0 + 5.0, 18, 10.0 / 18, 5.0)
 
 
 def test_the_level_itself_is_enough():
@@ -171,7 +173,7 @@ def test_each_call_is_timed():
     assert neural.each_seconds(call, 3, clock=lambda: now) == (1.0, 4.0, 2.0)
 
 
-FOUND = [neural.Reached(9.0, 12, 5.0, 0.40), neural.Reached(12.0, 18, 6.0, 0.39), neural.Reached(9.0, 12, 5.5, 0.42)]
+FOUND = [neural.Reached(9.0, 12, 0.40, 5.0), neural.Reached(12.0, 18, 0.39, 6.0), neural.Reached(9.0, 12, 0.42, 5.5)]
 
 
 def test_notes_say_what_was_counted():

@@ -157,27 +157,27 @@ class Converging:
 
 def test_the_first_look_at_or_below_the_level_ends_the_search_and_looks_take_no_time():
     solver = Converging()
-    reached = sampling.time_to_level(solver.run, solver.exploitability, give_up=1e9, clock=solver.clock)
+    reached = sampling.search(solver.run, solver.exploitability, give_up=1e9, clock=solver.clock)
     expected = list(
         itertools.takewhile(lambda count: 1000.0 / count > sampling.LEVEL, looks(sampling.FIRST_LOOK, sampling.GROWTH))
     )
     assert solver.looked_after[:-1] == expected
-    assert reached.in_time
+    assert reached.exploitability <= sampling.LEVEL
     assert reached.exploitability == 1000.0 / solver.iterations <= sampling.LEVEL
     assert reached.iterations == solver.iterations == solver.looked_after[-1]
     assert reached.seconds == pytest.approx(0.001 * solver.iterations)
 
 
 def test_the_level_itself_is_enough():
-    reached = sampling.time_to_level(lambda _: None, lambda: sampling.LEVEL, give_up=1e9)
-    assert reached.in_time
+    reached = sampling.search(lambda _: None, lambda: sampling.LEVEL, give_up=1e9)
+    assert reached.exploitability <= sampling.LEVEL
     assert reached.iterations == sampling.FIRST_LOOK
 
 
 def test_a_solver_that_stalls_is_given_up_by_its_solving_time():
     solver = Converging(floor=0.5)
-    reached = sampling.time_to_level(solver.run, solver.exploitability, give_up=3.0, clock=solver.clock)
-    assert not reached.in_time
+    reached = sampling.search(solver.run, solver.exploitability, give_up=3.0, clock=solver.clock)
+    assert reached.exploitability > sampling.LEVEL
     assert 3.0 <= reached.seconds < 1.2 * 3.0  # a look is never more than a fifth of the way too late
     assert reached.exploitability == 0.5
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from equipoise.abstraction.buckets import make_buckets
-from equipoise.sampling.deals import LOST, SCRATCH, TIED, WON, deal_cards
+from equipoise.sampling.deals import LOST, SCRATCH, TIED, WON, deal_into_buckets
 from equipoise.sampling.dice import start_stream
 from tests.holdem import flop_holdem_of, three_rounds
 
@@ -38,7 +38,7 @@ def test_a_deal_is_what_the_rules_make_of_its_cards(game, text):
         tape = np.zeros((count, 3))
         tape[:, 0] = random.random(count)
         numbers, dice = np.zeros(64, np.int32), np.zeros(2, np.uint64)
-        deal_cards(buckets.tables, numbers, 0, SCRATCH, dice, tape)
+        deal_into_buckets(buckets.tables, numbers, 0, SCRATCH, dice, tape)
         cards = cards_of(tape[:, 0], deck)
         row = numbers[SCRATCH : SCRATCH + 3 * len(buckets.deck.board_sizes)].tolist()
         assert row == expected_row(game, buckets, cards)
@@ -56,7 +56,7 @@ def test_every_deal_is_equally_likely():
     for number in range(20_000):
         with np.errstate(over="ignore"):
             start_stream(dice, 7, 1, 0, number)
-        deal_cards(buckets.tables, numbers, 0, SCRATCH, dice, tape)
+        deal_into_buckets(buckets.tables, numbers, 0, SCRATCH, dice, tape)
         cards = numbers[:7].tolist()
         assert len(set(cards)) == 7 and set(cards) <= set(range(9))
         found[tuple(sorted(cards[:2]))] += 1

@@ -5,7 +5,7 @@ import pytest
 
 from equipoise.regret.rules import CFRPlus
 from equipoise.solvers.board_cfr import BoardCFR
-from equipoise.stores.board_tables import Table, load_rows, store_rows
+from equipoise.stores.board_tables import SumTable, load_rows, store_rows
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form
 from tests.holdem import small_holdem
@@ -20,7 +20,7 @@ def test_numbers_in_16_bits_are_kept_in_expectation():
     numbers = (random.normal(size=(2, WIDTH)) ** 5).astype(np.float32)
     numbers[1] *= 1e-6
     numbers[0, 3] = 0.0
-    table = Table(np.zeros(2 * WIDTH, np.int16), np.zeros(2, np.float32))
+    table = SumTable(np.zeros(2 * WIDTH, np.int16), np.zeros(2, np.float32))
     repeats, out = 300, np.empty(2 * WIDTH, np.float32)
     total = np.zeros((2, WIDTH))
     largest = np.abs(numbers).max(axis=1, keepdims=True)

@@ -21,6 +21,7 @@ from equipoise.games.suits import (
     canonical_boards,
     choose_table,
     hand_images,
+    suit_isomorphism,
 )
 
 UInt8 = npt.NDArray[np.uint8]
@@ -102,7 +103,7 @@ def empty_tables(boards: RoundBoards, cuts: Sequence[int] | None = None) -> Buck
     )
 
 
-def codes_of(tables: BucketTables, boards: RoundBoards, betting_round: int) -> UInt16:
+def bucket_codes(tables: BucketTables, boards: RoundBoards, betting_round: int) -> UInt16:
     """Return the codes of one round, ``[canonical boards, raw hands]``, as a view."""
     hands = len(hand_images(boards.ranks, boards.suits)[0])
     first = sum(len(each.boards) for each in boards.rounds[:betting_round])
@@ -130,3 +131,13 @@ def bucket_of(
     for k in range(first, first + cuts):
         bucket += code >= tables.cut[k]
     return int(bucket)
+
+
+def lossless_tables(boards: RoundBoards) -> BucketTables:
+    """Return the tables in which every (hand, board) up to suits is a bucket of its own."""
+    tables = empty_tables(boards)
+    cards = suit_isomorphism(boards.ranks, boards.suits, boards.sizes[1])
+    bucket_codes(tables, boards, 0)[0] = cards.start_class
+    bucket_codes(tables, boards, 1)[:] = np.maximum(cards.hand_class, 0)
+    tables.base[1:] = cards.first_pair[:-1]
+    return tables
