@@ -4,6 +4,7 @@
 to be looked at.
 """
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -56,7 +57,7 @@ def spot(window, url):
 
 
 def explore(window, url):
-    window.goto(url + "explore?policy=page/turn&line=r200")
+    window.goto(url + "explore?policy=page/turn&line=c")
     expect(window.get_by_role("grid").first).to_be_visible()
     window.locator("[aria-busy]").wait_for(state="detached")
 
@@ -74,8 +75,13 @@ def explore_flop(window, url):
 
 
 def play(window, url):
-    window.goto(url + "play?policy=page/flop")
-    expect(window.locator("main h1 ~ *").first).to_be_visible()
+    window.goto(url + "play?solution=page/flop")
+    window.get_by_label("Your seat").select_option("0")
+    window.get_by_label("say what each choice cost").check()
+    window.get_by_role("button", name="Deal").click()
+    window.get_by_role("button", name=re.compile("call")).click()
+    window.locator("[aria-busy]").wait_for(state="detached")
+    expect(window.locator(".playing-card").first).to_be_visible()
 
 
 ROOMS = {
@@ -87,7 +93,13 @@ ROOMS = {
     "compare": compare,
     "spot": spot,
 }
-IN_DOCUMENTS = {"page-runs": ("runs", "laptop", False), "page-spot": ("spot", "laptop", True)}
+IN_DOCUMENTS = {
+    "page-runs": ("runs", "laptop", False),
+    "page-explore": ("explore", "laptop", False),
+    "page-play": ("play", "phone", False),
+    "page-compare": ("compare", "laptop", False),
+    "page-spot": ("spot", "laptop", True),
+}
 
 
 def take(browser, url, room, size, dark, path, *, whole):

@@ -347,3 +347,10 @@ def test_whatever_is_asked_the_answer_is_one_line(page, where, monkeypatch):
                     said = ask(page, Asked({**beside, name: value}))
                     if not isinstance(said, Download):
                         json.loads(as_json(said))
+
+
+def test_every_question_is_in_the_documents():
+    text = (Path(__file__).parents[2] / "docs" / "page.md").read_text()
+    for module in ROOMS:
+        for where in module.ANSWERS:
+            assert re.search(rf"`{where.split(' ')[1]}(\?[^`]*)?`", text), where

@@ -30,12 +30,13 @@ export async function open(place, query, page) {
       h("div", {class: "fields"},
         field("Player A", choice(names, first, {name: "a"}), "a run, a policy file or a baseline"),
         field("Player B", choice(names, query.get("b") ?? baselines[0], {name: "b"})),
-        field("Hands", h("input", {name: "hands", value: "1000000", inputmode: "numeric"}), "each deal is played from both seats"),
+        field("Hands", h("input", {name: "hands", value: "1000000", inputmode: "numeric"}), "each deal is played from both seats")),
+      h("p", {}, h("label", {}, h("input", {type: "checkbox", name: "exact"}), " Compute the expected result exactly, without playing hands")),
+      h("details", {}, h("summary", {}, "Luck, seed, game"), h("div", {class: "fields"},
         field("Luck", choice([["auto", "taken out where that is quick"], ["both", "AIVAT, both strategies known"], ["a", "AIVAT, A's strategy known"], ["b", "AIVAT, B's strategy known"], ["none", "left in"]], "auto", {name: "aivat"})),
         field("Seed", h("input", {name: "seed", value: "0", inputmode: "numeric"})),
         field("Game", h("input", {name: "game", list: "compare-games", autocomplete: "off"}), "only if neither player is a saved policy"),
-        h("datalist", {id: "compare-games"}, [...given, ...games.map((each) => each.usage)].map((each) => h("option", {value: each})))),
-      h("p", {}, h("label", {}, h("input", {type: "checkbox", name: "exact"}), " Compute the expected result exactly, without playing hands")),
+        h("datalist", {id: "compare-games"}, [...given, ...games.map((each) => each.usage)].map((each) => h("option", {value: each}))))),
       h("div", {class: "buttons"}, h("button", {type: "submit"}, "Play"), upload(showForm, page)));
     put(form, h("h2", {}, "New match"), own);
   }
