@@ -513,7 +513,10 @@ def resolve(
     ] = "cfrd",
     values: Annotated[
         str,
-        Parameter(help="What a deal of board cards is worth: exact (solved on), check-down (equity) or zero."),
+        Parameter(
+            help="What a deal of board cards is worth: exact (solved on), check-down (equity), zero, or the file of a "
+            "value network."
+        ),
     ] = "exact",
     iterations: Annotated[int, Parameter(help="Iterations of each solve."), WHOLE] = 1000,
     output: Annotated[
@@ -544,31 +547,42 @@ def resolve(
 @app.command(name="train-values")
 def train_values(
     round: Annotated[
-        Literal["river", "turn"], Parameter(help="The round at whose beginning the network knows values.")
+        str,
+        Parameter(
+            help="river or turn: the round at whose beginning values are known; or a small game: nl_leduc(stack=5)."
+        ),
     ],
     /,
     *,
     out: Annotated[
         Path | None, Parameter(help="A folder, values-ROUND by default; one that was begun is gone on with.")
     ] = None,
-    labels: Annotated[int, Parameter(help="Situations to solve for training."), WHOLE] = 20_000,
+    labels: Annotated[int | None, Parameter(help="Situations to solve for training; by default 20,000."), WHOLE] = None,
     held_out: Annotated[
-        int, Parameter(help="Situations to judge by, on boards that training never sees."), WHOLE
-    ] = 500,
+        int | None,
+        Parameter(help="Situations to judge by, on boards that training never sees; by default 500."),
+        WHOLE,
+    ] = None,
     met: Annotated[
-        float,
-        Parameter(help="The share of labels whose ranges come from our own solving; the others are random."),
+        float | None,
+        Parameter(
+            help="The share of labels whose ranges come from our own solving, by default 0.25; others are random."
+        ),
         NUMBER,
-    ] = 0.25,
+    ] = None,
     iterations: Annotated[
-        int, Parameter(help="Iterations of each label; two or three times as many for deep stacks."), WHOLE
-    ] = 200,
-    width: Annotated[int, Parameter(help="Units of a layer."), WHOLE] = 384,
-    layers: Annotated[int, Parameter(help="Residual layers."), WHOLE] = 4,
-    passes: Annotated[int, Parameter(help="Passes over all labels."), WHOLE] = 60,
-    batch: Annotated[int, Parameter(help="Labels a step."), WHOLE] = 256,
-    rate: Annotated[float, Parameter(help="The rate of Adam at the beginning."), NUMBER] = 1e-3,
-    seed: Annotated[int, Parameter(help="Seed of the random numbers."), WHOLE] = 0,
+        int | None,
+        Parameter(help="Iterations of each label, by default 200; two or three times as many for deep stacks."),
+        WHOLE,
+    ] = None,
+    width: Annotated[int | None, Parameter(help="Units of a layer, by default 384."), WHOLE] = None,
+    layers: Annotated[int | None, Parameter(help="Residual layers, by default 4."), WHOLE] = None,
+    passes: Annotated[int | None, Parameter(help="Passes over all labels, by default 60."), WHOLE] = None,
+    batch: Annotated[int | None, Parameter(help="Labels a step, by default 256."), WHOLE] = None,
+    rate: Annotated[
+        float | None, Parameter(help="The rate of Adam at the beginning, by default 0.001."), NUMBER
+    ] = None,
+    seed: Annotated[int | None, Parameter(help="Seed of the random numbers; by default 0."), WHOLE] = None,
     json: Json = False,
 ) -> None:
     """Train a value network: make labels by solving, fit, and print losses on boards that were kept out.
@@ -578,22 +592,21 @@ def train_values(
     from equipoise.value_training import train_values as train
     from equipoise.views.progress import show_progress
 
-    with show_progress(f"a value network of the {round}") as on_progress:
-        found = train(
-            round,
-            out,
-            on_progress=on_progress,
-            labels=labels,
-            held_out=held_out,
-            met=met,
-            iterations=iterations,
-            width=width,
-            layers=layers,
-            passes=passes,
-            batch=batch,
-            rate=rate,
-            seed=seed,
-        )
+    with show_progress(f"a value network of {round}") as on_progress:
+        given = {
+            "labels": labels,
+            "held_out": held_out,
+            "met": met,
+            "iterations": iterations,
+            "width": width,
+            "layers": layers,
+            "passes": passes,
+            "batch": batch,
+            "rate": rate,
+            "seed": seed,
+        }
+        chosen = {name: number for name, number in given.items() if number is not None}
+        found = train(round, out, on_progress=on_progress, **chosen)
     if json:
         return _print_json(found.summary())
     from equipoise.views.tables import print_losses

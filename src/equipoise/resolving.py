@@ -6,21 +6,23 @@ found.exploitability, found.policy.action_probabilities("Qs|r2")
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import NotFound, nearest
+from equipoise.errors import NotFound, NotSupported, nearest
 from equipoise.games import Game, as_game
 from equipoise.policies.policy import Policy, policy_from_strategies
 from equipoise.runs.phases import EVALUATION, PREPARING, SOLVING, OnProgress, Phases, unseen
 from equipoise.solvers.leaf_values import LEAF_VALUES, ValuesOf
 from equipoise.solvers.lookahead_cfr import Gadget
+from equipoise.solvers.public_values import PublicNetworkValues
 from equipoise.solvers.resolving import DEFAULT_ITERATIONS, ContinualResolving
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.public_tree import vector_form
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.treeplex import Float
+from equipoise.trees.value_network import load_network
 
 UNSAFE = (
     "unsafe re-solving keeps ranges only, and the opponent need not play what they were worked out from: here the "
@@ -88,13 +90,18 @@ def agent_of(
 ) -> ContinualResolving:
     """Return the agent: a player for matches, which re-solves where it comes."""
     game = as_game(game)
-    return ContinualResolving(game, values_named(values), gadget=gadget, iterations=iterations)
+    return ContinualResolving(game, values_named(values, game), gadget=gadget, iterations=iterations)
 
 
-def values_named(values: str | Path) -> ValuesOf:
+def values_named(values: str | Path, game: Game) -> ValuesOf:
     """Return the values at closings that a name or a file stands for."""
     if str(values) in LEAF_VALUES:
         return LEAF_VALUES[str(values)]
+    if Path(values).is_file():
+        network = load_network(values)
+        if network.round != game.name:
+            raise NotSupported(f"{values} is a value network of {network.round}, not of {game.name}")
+        return partial(PublicNetworkValues, network)
     listed = ", ".join(LEAF_VALUES)
     raise NotFound(f"values '{values}' are neither a file nor one of {listed}{nearest(str(values), LEAF_VALUES)}")
 
@@ -110,7 +117,8 @@ def resolve(
     """Let an agent re-solve every public state at which it may act, in both seats, and evaluate it exactly.
 
     ``gadget`` is what bounds the opponent: ``cfrd``, ``maxmargin``, or ``unsafe`` for nothing. ``values`` is what the
-    deal of board cards is worth: ``exact`` solves on, ``check-down`` is the equity, ``zero`` nothing.
+    deal of board cards is worth: ``exact`` solves on, ``check-down`` is the equity, ``zero`` nothing;
+    or it is a network's file.
     """
     begun = time.perf_counter()
     phases = Phases(on_progress)

@@ -9,7 +9,7 @@ Whatever is there is not made again, so a process that was killed goes on where 
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,13 @@ from equipoise.errors import (
     require_whole,
 )
 from equipoise.files import make_folder, write_atomically, write_text
+from equipoise.games import load_game
 from equipoise.games.spots import ROUND_NAMES
 from equipoise.runs import provenance
 from equipoise.runs.interrupts import interrupts
 from equipoise.runs.lock import Lock
 from equipoise.runs.phases import EVALUATION, FITTING, PREPARING, OnProgress, Phases, unseen
+from equipoise.solvers.public_values import PublicLabel, PublicSituations, require_deal
 from equipoise.solvers.value_labels import (
     BETS,
     Example,
@@ -43,7 +45,7 @@ from equipoise.solvers.value_labels import (
     random_situation,
 )
 from equipoise.trees.treeplex import Float
-from equipoise.trees.value_network import BINS, ValueNetwork
+from equipoise.trees.value_network import ValueNetwork
 from equipoise.work import Report
 
 LABELS_A_FILE = 100
@@ -52,6 +54,7 @@ PUBLISHED = {  # held-out Huber losses, as printed; how they average is not know
     "river": {"Supremus": 0.015, "DeepHoldem": 0.042},
     "turn": {"DeepStack": 0.026, "Supremus": 0.010, "DeepHoldem": 0.045},
 }
+SMALL_GAMES: dict[str, Any] = {"width": 128, "layers": 2, "met": 0.6, "iterations": 400}
 _TRAINING, _MET, _HELD_OUT = range(3)
 
 
@@ -73,8 +76,10 @@ class TrainingSettings:
 
     def check(self) -> None:
         """Refuse what makes no sense."""
-        if self.round not in ROUND_NAMES[1:]:
-            raise NotSupported(f"value networks are trained for the turn and the river, not for '{self.round}'")
+        if self.round == ROUND_NAMES[0]:
+            raise NotSupported("value networks are trained for the turn and the river, not yet for the flop")
+        if not self.of_holdem:
+            require_deal(load_game(self.round))
         for name in ("labels", "held_out", "iterations", "width", "layers", "passes", "batch"):
             require_whole(name, getattr(self, name))
         require_number("met", self.met, low=0)
@@ -82,6 +87,11 @@ class TrainingSettings:
             raise InvalidParameter(f"met={self.met} is not a share; give a number from 0 to 1")
         require_number("rate", self.rate, above=0)
         require_seed(self.seed)
+
+    @property
+    def of_holdem(self) -> bool:
+        """Return whether the round is one of hold'em; else it is that of a small game, after its deal."""
+        return self.round in ROUND_NAMES
 
 
 MAY_GROW = ("labels", "held_out", "passes")  # when a folder is gone on with
@@ -127,10 +137,16 @@ def train_values(
     on_progress: OnProgress = unseen,
     **settings: Any,
 ) -> TrainedValues:
-    """Train a value network for the beginning of the turn or the river, or go on with a folder where that was begun."""
+    """Train a value network for the beginning of the turn or the river, or go on with a folder where that was begun.
+
+    In place of a round, a small poker game is trained for what follows its deal, as in ``nl_leduc(stack=5)``.
+    """
+    if round not in ROUND_NAMES:
+        round = load_game(round).name
+        settings = {**SMALL_GAMES, **settings}
     chosen = TrainingSettings(round=round, **settings)
     chosen.check()
-    folder = Path(f"values-{round}" if out is None else out)
+    folder = Path(f"values-{round.partition('(')[0]}" if out is None else out)
     begun = time.perf_counter()
     make_folder(folder)
     lock = Lock(folder)
@@ -138,14 +154,14 @@ def train_values(
         with interrupts() as asked_to_stop:
             phases = Phases(on_progress, asked_to_stop)
             with phases.noticing_compilation():
-                before = _settle(folder, chosen)
+                _settle(folder, chosen)
                 with phases.doing(PREPARING, "making labels"):
                     _make_files(folder, chosen, phases.report)
-                with phases.doing(FITTING):
+                with phases.doing(FITTING, "fitting the network"):
                     network = _fit(folder, chosen, phases.report)
                 with phases.doing(EVALUATION):
                     losses = judge(network, _held_out(folder, chosen), phases.report)
-        seconds = before + time.perf_counter() - begun
+        seconds = time.perf_counter() - begun
         made = ValueNetwork(
             header={**network.header, "losses": asdict(losses)},
             weights=network.weights,
@@ -159,8 +175,8 @@ def train_values(
         lock.release()
 
 
-def _settle(folder: Path, chosen: TrainingSettings) -> float:
-    """Write a folder's settings, or refuse to go on with others; return the seconds that earlier work took."""
+def _settle(folder: Path, chosen: TrainingSettings) -> None:
+    """Write a folder's settings, or refuse to go on with others."""
     path = folder / "settings.json"
     now = asdict(chosen)
     if path.exists():
@@ -175,7 +191,6 @@ def _settle(folder: Path, chosen: TrainingSettings) -> float:
     elif any(entry.name != "lock" for entry in folder.iterdir()):
         raise InvalidParameter(f"{folder} is not empty; choose another --out")
     write_text(path, json.dumps(now, indent=1) + "\n")
-    return 0.0
 
 
 def _make_files(folder: Path, chosen: TrainingSettings, report: Report) -> None:
@@ -209,6 +224,12 @@ Part = Callable[[float], None]
 
 def _training_file(chosen: TrainingSettings, number: int, part: Part) -> dict[str, Any]:
     generator = np.random.default_rng([chosen.seed, _TRAINING, number])
+    if not chosen.of_holdem:
+        labels = _small_labels(chosen, generator, part, round(chosen.met * LABELS_A_FILE))
+        return {
+            name: np.stack(column).astype(np.float32)
+            for name, column in zip(Example._fields, zip(*map(_small_example, labels), strict=True), strict=True)
+        }
     met = round(chosen.met * LABELS_A_FILE)
     cards = _cards(chosen)
     situations = [random_situation(cards, generator, held_out=False) for _ in range(LABELS_A_FILE - met)]
@@ -226,7 +247,9 @@ def _held_out_file(chosen: TrainingSettings, number: int, part: Part) -> dict[st
     """Return labels hand by hand; numbers of different lengths lie one after the other."""
     generator = np.random.default_rng([chosen.seed, _HELD_OUT, number])
     kept: list[list[Float]] = []
-    for k in range(LABELS_A_FILE):
+    if not chosen.of_holdem:
+        kept = [_small_judged(found) for found in _small_labels(chosen, generator, part, LABELS_A_FILE)]
+    for k in range(LABELS_A_FILE if chosen.of_holdem else 0):
         part(k / LABELS_A_FILE)
         found = label(random_situation(_cards(chosen), generator, held_out=True), 2 * chosen.iterations)
         kept.append(_judged(found))
@@ -242,6 +265,42 @@ def _judged(found: Label) -> list[Float]:
     hands = np.array([len(each) for each in found.cfv], np.float64)
     both = (places.low, places.share, found.cfv, found.check_down, found.beside, found.reach)
     return [places.seen, hands, *(np.concatenate(pair).astype(np.float64) for pair in both)]
+
+
+def _small_labels(
+    chosen: TrainingSettings, generator: np.random.Generator, part: Part, met: int
+) -> Iterator[PublicLabel]:
+    """Return a file's labels: some situations are met in our own solving, the others random."""
+    known = PublicSituations(load_game(chosen.round))
+    drawn = [known.random(generator) for _ in range(LABELS_A_FILE - met)]
+    while len(drawn) < LABELS_A_FILE:
+        found = known.met(generator, MET_ITERATIONS)
+        chosen_ones = generator.permutation(len(found))[: min(30, LABELS_A_FILE - len(drawn))]
+        drawn += [found[k] for k in chosen_ones]
+    for k, at in enumerate(drawn):
+        part(k / LABELS_A_FILE)
+        yield known.label(*at, chosen.iterations)
+
+
+def _small_example(found: PublicLabel) -> Example:
+    """Return a label of a small game as a network is fitted to it: one number a hand, and no interpolation."""
+    gain = np.array([cfv - down for cfv, down in zip(found.cfv, found.check_down, strict=True)])
+    beside = np.array(found.beside)
+    hands = gain.shape[1]
+    return Example(
+        found.seen,
+        beside**2 / hands,
+        np.zeros((2, hands - 1)),
+        beside * gain / hands,
+        (gain**2).sum(axis=1) / hands,
+    )
+
+
+def _small_judged(found: PublicLabel) -> list[Float]:
+    hands = [len(each) for each in found.cfv]
+    places = np.concatenate([np.arange(count) for count in hands]).astype(np.float64)
+    both = (found.cfv, found.check_down, found.beside, found.reach)
+    return [found.seen, np.array(hands, np.float64), places, 0.0 * places, *(np.concatenate(pair) for pair in both)]
 
 
 Stored = dict[str, npt.NDArray[np.float32]]
@@ -316,8 +375,9 @@ def judge(network: ValueNetwork, files: list[Stored], report: Report) -> Losses:
             part = {
                 name: file[name][hands].astype(np.float64) for name in ("share", "cfv", "check_down", "beside", "reach")
             }
-            column = file["low"][hands].astype(np.int64) + np.repeat([0, BINS + 1], pair)
-            gain = (1.0 - part["share"]) * read[row, column] + part["share"] * read[row, column + 1]
+            column = file["low"][hands].astype(np.int64) + np.repeat([0, read.shape[1] // 2], pair)
+            after = np.minimum(column + 1, read.shape[1] - 1)
+            gain = (1.0 - part["share"]) * read[row, column] + part["share"] * read[row, after]
             weight = part["reach"] * part["beside"]
             gain -= (weight @ gain) / weight.sum()
             errors = part["check_down"] + gain * part["beside"] - part["cfv"]

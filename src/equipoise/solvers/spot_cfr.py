@@ -24,6 +24,7 @@ from equipoise.solvers.solver import Solver
 from equipoise.stores.board_tables import Storage, SumTable, load_rows, store_rows, table_bytes
 from equipoise.stores.spot_tables import SpotTables, bind_boards, make_tables, tables_from
 from equipoise.threads import Pace, do_parts
+from equipoise.trees.leaf_values import LeafValues
 from equipoise.trees.spot_evaluator import RoundArrays, evaluator_bytes, round_arrays
 from equipoise.trees.spot_form import Round, SpotForm
 from equipoise.trees.spot_leaves import Entering
@@ -255,6 +256,7 @@ class SpotCFR(Solver):
         self._scratch = [_lane_scratch(form, storage, self._precision) for _ in range(threads)]
         self._held = [_held(form.rounds[-1], self._precision) for _ in range(threads)] if storage == "int16" else []
         self._notes = _notes(form, self._precision)
+        self._turn_of = (np.zeros(0), 1)  # the rule's numbers and the threads of this turn
         first, second = (aligned_zeros(_padded(len(each)), self._precision) for each in form.weights)
         self.root_values = (first, second)
 
@@ -281,27 +283,41 @@ class SpotCFR(Solver):
                     self._turn(rule, player, threads)
 
     def _turn(self, rule: Float, player: int, threads: int) -> None:
-        salt = np.uint32(((2 * self.iteration + player) * 0x9E3779B9) & 0xFFFFFFFF)
         root, out = self._scratch[0][0], self.root_values[player]
         out[:] = 0.0
         if len(self._rounds) == 1:
-            self._last(0, 0, 1, player, rule, salt, self._weights, self._steps[0], 0, out)
+            self._last(0, 0, 1, player, rule, self._salt(player), self._weights, self._steps[0], 0, out)
             return
         before, steps = self._weights, self._steps[0]
         tables = self.regret_sum.early[0], self.strategy_sum.early[0]
         _go_down(self._rounds[0], 0, player, rule, *tables, before, steps, root)
-        plans = root.plans
-        widths = _widths(self._rounds[0], 0)
-        boards = self._rounds[1].boards.images.size
+        self._turn_of = (rule, threads)
+        children = range(self._rounds[1].boards.images.size)
+        entering = Entering(0, root.plans, _widths(self._rounds[0], 0), children)
+        following = self.closings(entering, player, self.iteration)
+        root.closing[: following.size] = following
+        self._add_leaves(0, entering, player, root.closing)
+        rule = _unmoving(rule) if self.frozen > 0 else rule
+        _go_up(self._rounds[0], 0, player, rule, self.regret_sum.early[0], steps, root, out)
+
+    def _salt(self, player: int) -> np.uint32:
+        return np.uint32(((2 * self.iteration + player) * 0x9E3779B9) & 0xFFFFFFFF)
+
+    def closings(self, entering: Entering, player: int, iteration: int) -> Float:
+        """Return what the closings of the spot's own board are worth exactly: all boards that follow take their turn.
+
+        These are leaf values (trees/leaf_values.py) that are solved on, from the tables of the last iteration.
+        """
+        rule, threads = self._turn_of
+        salt, plans, widths, boards = self._salt(player), entering.plans, entering.widths, len(entering.children)
         notes, size = self._notes, self._rounds[1].betting.roots * widths[player]
 
         pieces = -(-boards // BOARDS_A_PIECE) if len(self._rounds) == 2 else boards
         turn = (player, rule, salt, plans, widths)
         do_parts(SpotCFR._some_boards, range(pieces), (self, size, turn), threads=threads)
-        _add_notes(notes, pieces, size, root.closing)
-        self._add_leaves(0, 0, player, plans, widths, root.closing)
-        rule = _unmoving(rule) if self.frozen > 0 else rule
-        _go_up(self._rounds[0], 0, player, rule, self.regret_sum.early[0], steps, root, out)
+        _add_notes(notes, pieces, size, notes[0])
+        found: Float = notes[0][:size]
+        return found
 
     @staticmethod
     def _some_boards(
@@ -318,14 +334,10 @@ class SpotCFR(Solver):
         end = min(first + BOARDS_A_PIECE, solver._rounds[1].boards.images.size)
         solver._last(1, first, end, *turn, lane, note)
 
-    def _add_leaves(
-        self, number: int, board: int, player: int, plans: Pair, widths: tuple[int, int], out: Float
-    ) -> None:
+    def _add_leaves(self, number: int, entering: Entering, player: int, out: Float) -> None:
         """Add what a value network says of the closings of a board, if the spot ends there."""
-        leaves = self.form.leaves
+        leaves: LeafValues[Entering] | None = self.form.leaves
         if leaves is not None and number + 1 == self.form.game.betting_rounds:
-            first, end = self.form.rounds[number].first_child[board : board + 2]
-            entering = Entering(board, plans, widths, range(int(first), int(end)))
             found = leaves.closings(entering, player, self.iteration).ravel()
             out[: found.size] += found
 
@@ -348,7 +360,8 @@ class SpotCFR(Solver):
         _clear(scratch.closing, self._rounds[2].betting.roots * widths[player])
         first, end = self.form.rounds[1].first_child[board : board + 2]
         self._last(2, int(first), int(end), player, rule, salt, scratch.plans, widths, lane, scratch.closing)
-        self._add_leaves(1, board, player, scratch.plans, widths, scratch.closing)
+        entering = Entering(board, scratch.plans, widths, range(int(first), int(end)))
+        self._add_leaves(1, entering, player, scratch.closing)
         rule = _unmoving(rule) if self.frozen > 1 else rule
         _go_up(at, board, player, rule, self.regret_sum.early[1], steps, scratch, out)
 

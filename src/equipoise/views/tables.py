@@ -38,7 +38,7 @@ def print_losses(numbers: Mapping[str, Any]) -> None:
         "weighted_absolute": "of the pot, hands by how often they are held",
         "half_pot_huber": "with values over half the pot",
         "check_down_huber": "of equity alone",
-        "seconds": "s",
+        "seconds": "s, without what was made before",
     }
     width = max(len(name) for name in numbers) + 1
     for name, number in numbers.items():

@@ -11,9 +11,11 @@ from equipoise.regret.rules import DiscountedCFR
 from equipoise.resolving import agent_of
 from equipoise.solvers.leaf_values import LEAF_VALUES, CheckDownValues, ExactValues
 from equipoise.solvers.lookahead_cfr import LookaheadCFR
+from equipoise.solvers.public_values import PublicNetworkValues, PublicSituations
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.build_poker import poker_public_tree
 from equipoise.trees.lookahead import PublicState, lookahead
+from equipoise.trees.value_network import ValueNetwork
 from tests.naive.gadgets import PartOfPoker
 from tests.naive.linear_program import game_value
 
@@ -207,3 +209,56 @@ def test_games_whose_public_states_are_not_listed_are_refused(game):
 def test_unknown_values_are_refused():
     with pytest.raises(NotFound, match="exact, check-down, zero"):
         equipoise.resolve("leduc_poker", values="exakt")
+
+
+@pytest.fixture(scope="module")
+def small_network(tmp_path_factory):
+    """Train a network of a few labels."""
+    folder = tmp_path_factory.mktemp("values") / "leduc"
+    return equipoise.train_values(
+        "nl_leduc(stack=5)", folder, labels=1500, held_out=100, iterations=100, width=64, layers=1, passes=40
+    )
+
+
+def test_a_small_network_learns_what_a_deal_is_worth(small_network):
+    assert small_network.losses.huber < 0.5 * small_network.losses.check_down_huber
+    assert small_network.network.round == "nl_leduc(stack=5)"
+
+
+def test_re_solving_through_a_network(small_network):
+    by_network = equipoise.resolve("nl_leduc(stack=5)", values=small_network.path, iterations=100).exploitability
+    assert by_network < 0.12  # more labels: docs/holdem.md
+    assert equipoise.resolve("nl_leduc(stack=5)", values="zero", iterations=100).exploitability > 0.3
+
+
+def test_networks_of_other_games_are_refused(small_network):
+    with pytest.raises(NotSupported, match="of nl_leduc"):
+        equipoise.resolve("leduc_poker", values=small_network.path)
+    with pytest.raises(NotSupported, match="no betting follows a deal"):
+        equipoise.train_values("kuhn_poker")
+
+
+def test_labels_of_small_games_are_values_of_solved_subgames():
+    known, generator = PublicSituations(nl_leduc(5)), np.random.default_rng(1)
+    for at in [known.random(generator), *known.met(generator, 20)[:3]]:
+        found = known.label(*at, 2000)
+        sums = [float(found.reach[p] @ found.cfv[p]) for p in range(2)]
+        assert sums[0] == pytest.approx(-sums[1], abs=2e-3)
+        downs = [float(found.reach[p] @ found.check_down[p]) for p in range(2)]
+        assert downs[0] == pytest.approx(-downs[1], abs=1e-12)
+        assert found.seen[:10].sum() == pytest.approx(2.0)
+
+
+def test_a_network_that_says_nothing_is_check_down_in_look_aheads():
+    look = lookahead(poker_public_tree(nl_leduc(5)), [PublicState(0)])
+    inputs = 10 + 6 + 1 + 7
+    silent = ValueNetwork(
+        header={"round": "nl_leduc(stack=5)"},
+        weights=(np.ones((inputs, 4), np.float32), np.zeros((4, 10), np.float32)),
+        biases=(np.zeros(4, np.float32), np.zeros(10, np.float32)),
+    )
+    generator = np.random.default_rng(0)
+    entering = generator.random((len(look.closings), 6)), generator.random((len(look.closings), 6))
+    for player in range(2):
+        found = PublicNetworkValues(silent, look, RULE).closings(entering, player, 1)
+        np.testing.assert_allclose(found, CheckDownValues(look, RULE).closings(entering, player, 1), atol=1e-12)
