@@ -457,14 +457,30 @@ def evaluate(
         ),
         WHOLE,
     ] = None,
+    lbr: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Poker: play local best response instead, which gives a lower bound on exploitability in any game.",
+        ),
+    ] = False,
+    menu: Annotated[
+        Literal["fc", "fcpa", "all"],
+        Parameter(help="--lbr: what it may do: fold and call; also pot and all-in; or every action of the game."),
+    ] = "all",
+    hands: Annotated[int, Parameter(help="--lbr: hands to play, half of them from each seat."), WHOLE] = 1000,
+    seed: Annotated[int, Parameter(help="--lbr: seed of the random numbers."), WHOLE] = 0,
     threads: Threads = 1,
     device: Device = "auto",
     game: OwnGame = None,
     trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
-    """Compute the exact value, nash_conv and exploitability of a policy."""
+    """Compute the exact value, nash_conv and exploitability of a policy; or a lower bound, by local best response."""
     import time
+
+    if lbr:
+        return _play_lbr(str(run), menu, hands, seed, game, trust_game, device, json)
 
     from equipoise.evaluation.exploitability import evaluate as evaluate_policy
     from equipoise.runs.phases import EVALUATION, SOLVING, Phases
@@ -614,9 +630,39 @@ def train_values(
     return print_losses(found.summary())
 
 
+def _play_lbr(
+    run: str,
+    menu: Literal["fc", "fcpa", "all"],
+    hands: int,
+    seed: int,
+    game: str | None,
+    trust_game: bool,
+    device: str,
+    as_json: bool,
+) -> None:
+    """Print what local best response wins against a policy, or against a simple opponent."""
+    from equipoise.evaluation.local_best_response import local_best_response
+    from equipoise.evaluation.match import seat_players
+    from equipoise.views.progress import show_counts
+
+    player = _entrant(run, game, trust_game, device)
+    rules, _ = seat_players(player, player, game)
+    with show_counts(f"local best response to {run}", hands=hands) as watched:
+        found = local_best_response(player, rules, hands=hands, menu=menu, seed=seed, on_progress=watched.hands)
+    numbers = found.to_json()
+    if as_json:
+        return _print_json({**numbers, "seed": seed})
+    low, high = numbers["mbb_interval"]
+    print(f"local best response to {run} ({menu}), {found.hands:,} hands of {found.game}")
+    print(f"wins {numbers['mbb_per_game']:.4g} mbb/g, 95% interval {low:.4g} to {high:.4g}")
+    return print("exploitability (nash_conv / 2) is at least as much, up to the luck of these hands")
+
+
 @app.command
 def match(
-    a: Annotated[str, Parameter(help="A run directory or policy file, or uniform, always-call, always-raise.")],
+    a: Annotated[
+        str, Parameter(help="A run directory or policy file, or uniform, always-fold, always-call, always-raise.")
+    ],
     b: Annotated[str, Parameter(help="The other player.")],
     /,
     *,

@@ -170,6 +170,10 @@ def _call(names: Sequence[str]) -> Sequence[float]:
     return _certain(_place_of_call(names), len(names))
 
 
+def _fold(names: Sequence[str]) -> Sequence[float]:
+    return _certain(0, len(names))
+
+
 def _raise(names: Sequence[str]) -> Sequence[float]:
     return _certain(min(_place_of_call(names) + 1, len(names) - 1), len(names))
 
@@ -274,6 +278,7 @@ BASELINES = {
     baseline.name: baseline
     for baseline in (
         Baseline("uniform", "every legal action equally likely", False, _uniform),
+        Baseline("always-fold", "folds to every bet, else checks", True, _fold),
         Baseline("always-call", "checks and calls, whatever it holds", True, _call),
         Baseline("always-raise", "makes the smallest bet or raise there is, else calls", True, _raise),
     )
