@@ -170,7 +170,7 @@ def test_match(run, kuhn, tmp_path):
     [
         (
             ["match", "kuhn", "unifrom"],
-            "not a run, a policy file or one of uniform, always-fold, always-call, always-raise; did you mean 'uniform'?",
+            "or one of uniform, always-fold, always-call, always-raise; did you mean 'uniform'?",
         ),
         (["match", "uniform", "uniform"], "--game"),
         (["match", "kuhn", "uniform", "--hands", "1"], "whole number of 4 or more"),

@@ -381,10 +381,13 @@ class Claims(SameKeys):
         return self.elsewhere
 
 
-@pytest.mark.parametrize("name", ["no_such_game", "leduc_poker"])
-def test_a_game_that_is_not_what_it_claims_is_not_written_for_open_spiel(name):
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("no_such_game", "says it is OpenSpiel's no_such_game"), ("leduc_poker", "Claims and OpenSpiel's leduc_poker")],
+)
+def test_a_game_that_is_not_what_it_claims_is_not_written_for_open_spiel(name, said):
     pytest.importorskip("pyspiel")
-    with pytest.raises(EquipoiseError, match="says it is OpenSpiel's"):
+    with pytest.raises(EquipoiseError, match=said):
         equipoise.solve(Claims(name), iterations=2).policy.to_open_spiel()
 
 

@@ -82,7 +82,8 @@ def test_exports_are_files(room, served):
     assert download.value.suggested_filename == "kuhn.csv"
     text = download.value.path().read_text()
     assert text.startswith("player,infoset,action,probability") and text.count("\n") == 25
-    assert not list((served.base / "page/.page/exports").iterdir())  # nothing is left of it
+    exports = served.base / "page/.page/exports"  # emptied after the last byte is sent
+    waited_for(lambda: not list(exports.iterdir()), "something is left of the export")
     status, settings = served.ask("/api/run/export?to=toml&run=page/kuhn", raw=True)
     assert status == 200 and b'game = "kuhn_poker"' in settings
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from equipoise.compiled import kernel
 from equipoise.errors import NotSupported, require_seed, require_whole
 from equipoise.evaluation.match import Estimate, estimate_from
-from equipoise.evaluation.players import PolicyPlayer
+from equipoise.evaluation.players import Player, seated
 from equipoise.games import Game
 from equipoise.games.betting import CALL, FOLD, RAISE, BettingState, apply_action, legal_actions, raise_choices
 from equipoise.games.hand_ranks import deck_bits, hand_rank
@@ -101,7 +101,7 @@ class LocalBestResponse:
 
 
 def local_best_response(
-    player: Any,
+    player: Player,
     game: Game,
     *,
     hands: int = 1000,
@@ -138,7 +138,7 @@ def local_best_response(
 class Responder:
     """Local best response to one player."""
 
-    def __init__(self, player: Any, game: PokerGame, menu: Menu = "all") -> None:
+    def __init__(self, player: Player, game: PokerGame, menu: Menu = "all") -> None:
         self.game = game
         self._menu = menu
         self._asked = _asker(player, game)
@@ -288,36 +288,36 @@ def _draw(probabilities: Float, random: np.random.Generator) -> int:
     return min(int(np.searchsorted(edges, random.random() * edges[-1], side="right")), len(edges) - 1)
 
 
-def _asker(player: Any, game: PokerGame) -> Asked:
+def _asker(player: Player, game: PokerGame) -> Asked:
     """Return who answers for all hands at once: a strategy of situations, or a listed policy by its keys."""
-    if isinstance(player, PolicyPlayer):
+    seat = seated(player)
+    if seat.lockstep is not None:
+        tree = betting_tree(game)
+        strategy, hole = seat.lockstep.strategy_on(tree), game.hole_cards
 
-        def by_key(state: BettingState, board: Cards) -> Float:
-            count = len(legal_actions(game.betting, state))
-            rows = np.full((len(game.hands), count), 1.0 / count)
-            for number, hand in enumerate(game.hands):
-                if not {*hand} & {*board}:
-                    rows[number] = list(
-                        player.policy.action_probabilities(game.infoset_text(hand, board, state.text)).values()
-                    )
+        def by_situation(state: BettingState, board: Cards) -> Float:
+            node = tree.node_of_text[state.text]
+            cards = np.zeros((len(game.hands), hole + sum(game.board_cards)), np.int8)
+            cards[:, :hole] = game.hands
+            cards[:, hole : hole + len(board)] = board
+            free = ~np.isin(cards[:, :hole], board).any(axis=1)
+            legal = tree.legal[node]
+            rows = np.full((len(game.hands), int(legal.sum())), 1.0 / int(legal.sum()))
+            asked = Situations(np.full(int(free.sum()), node), cards[free])
+            rows[free] = strategy.probabilities_at(asked)[:, legal]
             return rows
 
-        return by_key
-    if not hasattr(player, "strategy_on"):
+        return by_situation
+    if seat.policy is None:
         raise NotSupported(f"{player.name} cannot be asked for all hands at once, which local best response needs")
-    tree = betting_tree(game)
-    strategy, hole = player.strategy_on(tree), game.hole_cards
+    policy = seat.policy
 
-    def by_situation(state: BettingState, board: Cards) -> Float:
-        node = tree.node_of_text[state.text]
-        cards = np.zeros((len(game.hands), hole + sum(game.board_cards)), np.int8)
-        cards[:, :hole] = game.hands
-        cards[:, hole : hole + len(board)] = board
-        free = ~np.isin(cards[:, :hole], board).any(axis=1)
-        legal = tree.legal[node]
-        rows = np.full((len(game.hands), int(legal.sum())), 1.0 / int(legal.sum()))
-        asked = Situations(np.full(int(free.sum()), node), cards[free])
-        rows[free] = strategy.probabilities_at(asked)[:, legal]
+    def by_key(state: BettingState, board: Cards) -> Float:
+        count = len(legal_actions(game.betting, state))
+        rows = np.full((len(game.hands), count), 1.0 / count)
+        for number, hand in enumerate(game.hands):
+            if not {*hand} & {*board}:
+                rows[number] = list(policy.action_probabilities(game.infoset_text(hand, board, state.text)).values())
         return rows
 
-    return by_situation
+    return by_key

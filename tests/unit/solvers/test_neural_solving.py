@@ -173,11 +173,11 @@ def test_tensorboard_has_every_evaluation(tmp_path, algorithm):
     assert files[0].stat().st_size > 0
     events = accumulators.EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
-    scalars = events.Scalars("exploitability")
+    scalars = events.Scalars("evaluation/exploitability")
     assert [each.step for each in scalars] == [record["iteration"] for record in solution.history]
     found = [record["exploitability"] for record in solution.history]
     np.testing.assert_allclose([each.value for each in scalars], found, rtol=1e-6)
-    assert algorithm == "cfr" or "regret_loss" in events.Tags()["scalars"]
+    assert algorithm == "cfr" or "loss/regret_loss" in events.Tags()["scalars"]
 
 
 def test_presets_are_other_defaults_that_given_parameters_still_override():
