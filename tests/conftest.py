@@ -9,6 +9,7 @@ largest number: they are quoted beside each bound. Where networks learn, the fig
 import itertools
 import os
 import re
+import signal
 import statistics
 from collections import defaultdict
 from functools import cache
@@ -24,6 +25,10 @@ settings.register_profile(
     "equipoise", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("equipoise")
+
+# A shell that starts tests in the background has them ignore Ctrl-C, and all that they start, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Compiled kernels are all that tests share with each other and with later runs: their names say what they are made of.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_home()))
