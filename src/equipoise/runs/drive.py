@@ -188,8 +188,9 @@ def drive(
         spent = stop.core_seconds is not None and core_seconds >= stop.core_seconds
         return enough or good or late or spent
 
-    def show() -> None:
-        phases.on_progress(forecast.progress(solver.iteration, clock()[0], sum(phases.seconds().values()), records))
+    def show(*, over: bool = False) -> None:
+        seconds = sum(phases.seconds().values())
+        phases.on_progress(forecast.progress(solver.iteration, clock()[0], seconds, records, over=over))
 
     def run_on() -> None:
         nonlocal step, first_step, last_checkpoint, pause
@@ -226,7 +227,7 @@ def drive(
                 pause = max(checkpoint_seconds, (last_checkpoint - now) / CHECKPOINT_SHARE)
         record_evaluation(last=True)
         save()
-        show()
+        show(over=True)
 
     try:
         with phases.doing(SOLVING, announced=False, left=False):  # what the loop itself takes is part of solving
@@ -259,10 +260,12 @@ class Forecast:
         self._iterations = faded * self._iterations + iterations
         self._seconds = faded * self._seconds + seconds
 
-    def progress(self, iteration: int, clock: float, seconds: float, records: list[Record]) -> Progress:
+    def progress(
+        self, iteration: int, clock: float, seconds: float, records: list[Record], *, over: bool = False
+    ) -> Progress:
         """Return what a run can say of itself; ``seconds`` is all the time it has taken."""
-        left = self._measured(iteration, clock, records)
-        if left is not None:
+        left = 0.0 if over else self._measured(iteration, clock, records)
+        if left is not None and not over:
             end = clock + left
             if self._end is not None:
                 passed = clock - self._told
@@ -278,7 +281,7 @@ class Forecast:
             fraction=None if left is None else seconds / max(seconds + left, 1e-9),
             exploitability=records[-1].get("exploitability") if records else None,
             nash_conv_mbb=records[-1].get("nash_conv_mbb") if records else None,
-            end_known=bool(records),
+            end_known=over or bool(records),
         )
 
     def _measured(self, iteration: int, clock: float, records: list[Record]) -> float | None:
