@@ -406,6 +406,7 @@ def rehearse(
     """Try a run without keeping anything: return its configuration in full, and what it will take.
 
     Time per iteration is that of the second one (of more, where they are short); it grows with memories that fill.
+    The first one is told apart: it compiles, and where networks are fitted anew now and then, it has the most steps.
     Memory is that of the process at its largest, and what the solver's memories have yet to fill.
     """
     game = as_game(game)
@@ -421,7 +422,7 @@ def rehearse(
         config["first_evaluation"] = config["first_evaluation"] or first
         with phases.doing(SOLVING, "the first iteration", left=False):
             solver.run(1)
-        count, before = 1, phases.spent(SOLVING).seconds
+        count, before, parts_before = 1, phases.spent(SOLVING).seconds, solver.diagnostics()
         with phases.doing(SOLVING, "the second iteration", left=False):
             solver.run(1)
             while (took := phases.spent(SOLVING).seconds - before) < REHEARSED_SECONDS:
@@ -431,8 +432,10 @@ def rehearse(
     whole = largest_bytes(state)
     unfilled = whole - sum(array.nbytes for array in state.values())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    per_iteration = took / (solver.iteration - 1)
+    later = solver.iteration - 1
+    per_iteration = took / later
     numbers: dict[str, Any] = {
+        "first_iteration_seconds": before,
         "seconds_per_iteration": per_iteration,
         "preparing_seconds": phases.seconds()[PREPARING],
         "memory_bytes": peak + unfilled,
@@ -441,9 +444,12 @@ def rehearse(
         "disk_bytes": require_disk(Path() if out is None else out, whole),
     }
     parts = solver.diagnostics()
-    numbers |= {f"{name}_per_iteration": parts[name] / solver.iteration for name in PARTS if name in parts}
+    numbers |= {f"{name}_per_iteration": (parts[name] - parts_before[name]) / later for name in PARTS if name in parts}
     if (limit := config["stop"]["iterations"]) is not None:
-        numbers["solving_seconds_in_all"] = limit * per_iteration
+        chosen = config["parameters"]
+        # A fresh network now and then takes as many steps as the first.
+        as_first = math.ceil(limit / chosen["fresh_every"]) if chosen.get("fit") == "hybrid" else 1
+        numbers["solving_seconds_in_all"] = as_first * before + (limit - as_first) * per_iteration
     return config, numbers
 
 

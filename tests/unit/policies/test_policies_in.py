@@ -129,7 +129,11 @@ def test_a_dry_run_prints_settings_memory_disk_and_time_and_writes_nothing(run, 
         run("solve", "kuhn_poker", "--algorithm", "deep-cfr", "--iterations", "100", "--dry-run", "--json")[1]
     )
     assert told["disk_bytes"] == 3 * told["checkpoint_bytes"]
-    assert told["solving_seconds_in_all"] == pytest.approx(100 * told["seconds_per_iteration"])
+    first, later = told["first_iteration_seconds"], told["seconds_per_iteration"]
+    every = told["config"]["parameters"]["fresh_every"]
+    assert told["config"]["parameters"]["fit"] == "hybrid" and every == 10
+    assert told["solving_seconds_in_all"] == pytest.approx(10 * first + 90 * later)
+    assert told["fit_seconds_per_iteration"] + told["traversal_seconds_per_iteration"] <= later * 1.001
     assert told["fit_seconds_per_iteration"] > 0 and told["config"]["parameters"]["capacity"] == 4_000_000
     # Memories are allocated whole and fill as the run goes on: they count in full.
     assert told["memory_bytes"] > told["checkpoint_bytes"] > 4 * 4_000_000 * 4
