@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.distribute.cluster import forget_token
+
 REQUIRED = "EQUIPOISE_REQUIRE_RAY"  # set in CI
 
 needs_ray = pytest.mark.skipif(
@@ -68,6 +70,7 @@ def nodes(count: int) -> Iterator[Nodes]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings.items():
             patch.setenv(name, value)
+        forget_token()
         started = Nodes()
         try:
             for _ in range(count):

@@ -184,6 +184,7 @@ def solve(
             "else cpu."
         ),
     ] = None,
+    cluster: OnCluster = None,
     tensorboard: Annotated[
         bool | None, Parameter(negative="", help="Also log evaluations for TensorBoard, in the run directory.")
     ] = None,
@@ -243,6 +244,7 @@ def solve(
         "preset": preset,
         "init_from": init_from,
         "device": device,
+        "cluster": cluster,
         "tensorboard": tensorboard,
         "checkpoint_seconds": checkpoint_seconds,
         "evaluation_growth": evaluation_growth,
@@ -263,6 +265,8 @@ def solve(
     if algorithm is None:
         algorithm = default_algorithm(loaded)
     if dry_run:
+        if cluster is not None:
+            raise NotSupported("--dry-run tries a run on this machine; leave out --cluster")
         return _rehearse(loaded, algorithm, out, options, json)
     with (
         nullcontext(out) if out is not None else _new_folder(game, algorithm, options.get("seed", 0)) as folder,
@@ -331,6 +335,7 @@ def resume(
         bool, Parameter(negative="", help="Start again from the beginning if no checkpoint can be used.")
     ] = False,
     device: Device = "auto",
+    cluster: OnCluster = None,
     game: OwnGame = None,
     trust_game: TrustGame = False,
     json: Json = False,
@@ -351,6 +356,7 @@ def resume(
             threads=threads,
             restart=restart,
             device=device,
+            cluster=cluster,
             game=game,
             trust_game=trust_game,
             on_progress=on_progress,
@@ -1493,6 +1499,7 @@ def _new_folder(game: str, algorithm: str, seed: int) -> AbstractContextManager[
 @contextmanager
 def _resumable(folder: Path, own_game: bool) -> Iterator[None]:
     """End an interrupted run with the command that goes on with it."""
+    from equipoise.errors import ClusterLost
     from equipoise.runs import interrupts
     from equipoise.runs.drive import Interrupted
 
@@ -1516,6 +1523,8 @@ def _resumable(folder: Path, own_game: bool) -> Iterator[None]:
         _fail(f"stopped after iteration {error.iteration:,}, which is saved; {saved()}", 130)
     except KeyboardInterrupt:
         _fail(f"stopped; {saved()}", 130)
+    except ClusterLost as error:
+        raise ClusterLost(f"{error}; {saved()}") from None
     finally:
         interrupts.on_overdue.remove(end_at_once)
 

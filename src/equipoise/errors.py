@@ -95,6 +95,10 @@ class MissingPackage(EquipoiseError):
     """An optional package, such as PyTorch or OpenSpiel, is not installed."""
 
 
+class ClusterLost(EquipoiseError):
+    """The cluster cannot be started or joined, is gone, or does not answer."""
+
+
 class EquipoiseWarning(UserWarning):
     """Something that a user should know, and that does not keep the work from being done."""
 

@@ -9,13 +9,14 @@ import resource
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from equipoise import html
+from equipoise.distribute.cluster import open_cluster, workers_wanted
 from equipoise.errors import (
     DamagedFile,
     EquipoiseError,
@@ -64,7 +65,7 @@ from equipoise.runs.run_file import run_file
 from equipoise.runs.settings import settings_of
 from equipoise.runs.tensorboard import tensorboard_writer
 from equipoise.solvers.board_cfr import BoardCFR
-from equipoise.solvers.recipes import SPOT_DEFAULTS, find_recipe
+from equipoise.solvers.recipes import SPOT_DEFAULTS, Recipe, find_recipe
 from equipoise.solvers.representations import REPRESENTATIONS, Representation, choose, not_measured
 from equipoise.solvers.setup import Setup
 from equipoise.solvers.solver import Solver
@@ -82,6 +83,7 @@ from equipoise.trees.spot_form import spot_form
 from equipoise.views.plot import By, convergence, save_picture
 from equipoise.views.progress import show_progress
 from equipoise.work import Report, Stopped, silent
+from equipoise.workers import Workers
 
 DEFAULT_ITERATIONS = 1000
 DISK_WORTH_SAYING = 100 << 20
@@ -242,6 +244,7 @@ def solve(
     init_from: str | Path | None = None,
     device: str = "auto",
     network: Any = None,
+    cluster: str | None = None,
     tensorboard: bool = False,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float | None = None,
@@ -267,7 +270,8 @@ def solve(
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
     neural, whose sums the networks take over before they go on; ``device`` is where networks are
     (``auto``: on an accelerator if there is one, else on the CPU); ``network`` is a network of your own: a function
-    from the numbers of inputs and outputs to a torch module (docs/extending.md); ``tensorboard``
+    from the numbers of inputs and outputs to a torch module (docs/extending.md); ``cluster`` shares the work with the
+    workers of a Ray cluster (``local:N``, ``auto`` or ``ray://HOST:PORT``), with the same result; ``tensorboard``
     writes all records for TensorBoard too, into the run directory.
     ``progress`` shows how far the run is, in a terminal or a notebook. ``on_record`` is called with a dictionary of
     numbers after each evaluation and, where networks are trained, after each other iteration, too (those have losses,
@@ -300,15 +304,20 @@ def solve(
     algorithm = str(config["algorithm"])
     recipe, stop = find_recipe(algorithm), Stop(**config["stop"])
     representation = REPRESENTATIONS[config["representation"]]
+    _require_divisible(cluster, recipe, representation, game, stop)
     config |= {
         "device": recipe.place(device),
         "tensorboard": tensorboard,
         "checkpoint_seconds": checkpoint_seconds,
         "created": provenance.now(),
     }
-    with _shown(progress, f"{game.name} by {algorithm}", on_progress) as told, _watched(told) as phases:
+    with (
+        _shown(progress, f"{game.name} by {algorithm}", on_progress) as told,
+        _watched(told) as phases,
+        _workers_of(cluster, phases) as workers,
+    ):
         with phases.doing(PREPARING):
-            solver = _make_solver(game, config, representation, phases, on_complaint, network)
+            solver = _make_solver(game, config, representation, phases, on_complaint, network, workers)
             config |= {"versions": provenance.versions(), "machine": provenance.machine()}
             if out is not None and (commit := provenance.commit()) is not None:
                 config["commit"] = commit
@@ -463,6 +472,34 @@ def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> s
     listed = known.startswith(("tree:", "public:"))
     now = compile_game(game, wanted["engine"]).fingerprint if listed else described(game)
     return difference(found, {**wanted, "fingerprint": now})
+
+
+def _require_divisible(
+    cluster: str | None, recipe: Recipe, representation: Representation, game: Game, stop: Stop
+) -> None:
+    """Refuse a cluster for what is worked on by one machine."""
+    if cluster is None:
+        return
+    workers_wanted(cluster)
+    if not recipe.divides(representation):
+        raise NotSupported(
+            f"{recipe.name} on {game.name} is worked on by one machine: leave out --cluster, or give --threads; sweeps "
+            "of several runs can be shared out"
+        )
+    if stop.core_seconds is not None:
+        raise NotSupported("processor time on a cluster is not counted; give seconds instead of core_seconds")
+
+
+@contextmanager
+def _workers_of(cluster: str | None, phases: Phases) -> Iterator[Workers | None]:
+    """Start or join a cluster, if one is asked for."""
+    if cluster is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        with phases.doing(PREPARING, f"joining the cluster {cluster}"):
+            workers = stack.enter_context(open_cluster(cluster))
+        yield workers
 
 
 @contextmanager
@@ -641,6 +678,7 @@ def resume(
     threads: int | None = None,
     device: str = "auto",
     network: Any = None,
+    cluster: str | None = None,
     restart: bool = False,
     game: Game | str | None = None,
     trust_game: bool = False,
@@ -653,7 +691,7 @@ def resume(
 
     Without a good checkpoint that is refused, unless ``restart`` allows to start again from the beginning; the log and
     the results of the first try are then kept under other names. Networks are on ``device`` from here on, wherever
-    they were before.
+    they were before. A ``cluster`` may be of another size than before, or take over from a single machine.
 
     A run of networks of your own needs the same ``network`` again.
     A run whose game is Python code (``python:PATH``) needs ``trust_game=True`` or the ``game`` itself, and so does a
@@ -674,13 +712,18 @@ def resume(
             config["stop"] = limits
         if threads is not None:
             config["threads"] = threads
-        with _shown(progress, f"resuming {path}", on_progress) as told, _watched(told) as phases:
+        stop = Stop(**config["stop"])
+        representation = _recorded_representation(directory, game)
+        _require_divisible(cluster, find_recipe(config["algorithm"]), representation, game, stop)
+        with (
+            _shown(progress, f"resuming {path}", on_progress) as told,
+            _watched(told) as phases,
+            _workers_of(cluster, phases) as workers,
+        ):
             with phases.doing(PREPARING):
-                representation = _recorded_representation(directory, game)
-                solver = _make_solver(game, config, representation, phases, on_complaint, network)
+                solver = _make_solver(game, config, representation, phases, on_complaint, network, workers)
                 _compare_versions(config, on_complaint)
                 _compare_revisions(config, on_complaint)
-                stop = Stop(**config["stop"])
                 _require_measurable(representation, game, stop)
                 _require_disk(solver, path, phases)
                 history, times = _resumed(
@@ -772,6 +815,7 @@ def _make_solver(
     phases: Phases,
     on_complaint: Callable[[str], None] = lambda sentence: None,
     network: Any = None,
+    workers: Workers | None = None,
 ) -> Solver:
     setup = Setup(
         game=game,
@@ -780,6 +824,7 @@ def _make_solver(
         threads=set_threads(config["threads"]),
         device=config["device"],
         network=_handed_in(network),
+        workers=workers,
         report=phases.report,
         on_complaint=on_complaint,
     )
@@ -829,7 +874,7 @@ def _run(
         return numbers | {name: round(numbers[name] + before.get(name, 0.0), 6) for name in PARTS if name in numbers}
 
     def evaluate() -> Record:
-        measured = {} if evaluator is None else named(form.game, evaluator.best_responses(solver.average_strategy()))
+        measured = {} if evaluator is None else named(form.game, solver.best_responses(evaluator))
         return {**measured, **diagnose()}
 
     listeners = [on_record] if on_record is not None else []
@@ -889,8 +934,10 @@ def _run(
             keep_strategy=keep_strategy,
         )
     except Interrupted as error:
+        solver.leave_workers()
         error.solution = solution()
         raise
+    solver.leave_workers()
     if finished and solver.iteration == begun_at:
         on_complaint(
             f"this run had already finished, after {begun_at:,} iterations: nothing was done; to take it further, give "

@@ -74,12 +74,12 @@ def test_no_cluster_is_one_line_and_exit_code_2(tmp_path):
         assert said in told.splitlines()[-1]
 
 
-def squared(number: int, shared: int) -> int:
+def squared(shared: int, lane: int, number: int) -> int:
     time.sleep(0.02 * (5 - number))  # the first ends last
     return number * number + shared
 
 
-def fails(number: int, shared: object) -> int:
+def fails(shared: object, lane: int, number: int) -> int:
     raise InvalidParameter(f"part {number} is not valid")
 
 
@@ -104,14 +104,16 @@ def look_at_a_local_cluster() -> None:
         assert cluster.workers == 2
         assert list(cluster.map(squared, range(5), 10)) == [10, 11, 14, 19, 26]
         with pytest.raises(InvalidParameter, match=r"^part 0 is not valid$"):
-            list(cluster.map(fails, range(2)))
+            list(cluster.map(fails, range(2), None))
         _worker_killed(cluster)
         folder = Path(os.environ["RAY_TMPDIR"])
     assert dict(os.environ) == before
+    with open_cluster("local:1") as another:  # with another token
+        assert list(another.map(squared, range(2), 1)) == [1, 2]
     assert not folder.exists()
 
 
-def dies_once(number: int, folder: str) -> int:
+def dies_once(folder: str, lane: int, number: int) -> int:
     mark = Path(folder, str(number))
     if number == 1 and not mark.exists():
         mark.touch()

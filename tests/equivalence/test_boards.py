@@ -78,11 +78,11 @@ def test_iterations_equal_those_with_every_hand_listed(small, algorithm, updates
     listed = FullWidthCFR(raw, RULES[algorithm], updates=updates)
     # From regrets without pattern: where regrets tie exactly, the last bit decides what is played.
     random, scales = np.random.default_rng(2), chance_of_own_cards(form)
-    for table in (boards.start_regret_sum, boards.regret_sum.stored):
+    for table in (boards.start_regret_sum, boards.boards.regret_sum.stored):
         table[:] = random.normal(size=table.size)
     boards.iteration = listed.iteration = 7
     state = listed.state()
-    for player, regrets in enumerate(spread(small, (boards.start_regret_sum, boards.regret_sum.stored), scales)):
+    for player, regrets in enumerate(spread(small, (boards.start_regret_sum, boards.boards.regret_sum.stored), scales)):
         regrets[0] = 0.0
         state[f"regret_sum_{player}"] = regrets
         state[f"strategy_{player}"] = normalised(raw.treeplexes[player], np.maximum(regrets, 0.0))
@@ -90,8 +90,8 @@ def test_iterations_equal_those_with_every_hand_listed(small, algorithm, updates
     listed.restore(7, state)
     boards.run(4)
     listed.run(4)
-    found = spread(small, (boards.start_regret_sum, boards.regret_sum.stored), scales)
-    averages = spread(small, (boards.start_strategy_sum, boards.strategy_sum.stored))
+    found = spread(small, (boards.start_regret_sum, boards.boards.regret_sum.stored), scales)
+    averages = spread(small, (boards.start_strategy_sum, boards.boards.strategy_sum.stored))
     for player in range(2):
         np.testing.assert_allclose(found[player][1:] / scales[1], listed.regret_sum[player][1:] / scales[1], atol=1e-9)
         np.testing.assert_allclose(averages[player][1:], listed.strategy_sum[player][1:], rtol=1e-10, atol=1e-12)

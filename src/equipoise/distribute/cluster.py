@@ -16,18 +16,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from equipoise.errors import EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
+from equipoise.errors import ClusterLost, EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
 from equipoise.runs import provenance
 
+if TYPE_CHECKING:
+    from equipoise.distribute.keepers import ActorKeepers
+
 Spec = TypeVar("Spec")
+Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 FORMS = "local:N (N workers on this machine), auto (the cluster of this machine) or ray://HOST:PORT"
 OBJECT_STORE_BYTES = 1 << 30  # of a cluster started here, in shared memory; Ray would take a third of all there is
 SECONDS_A_LOOK = 1.0  # how often a wait looks whether there still is a cluster
-SECONDS_TO_CONNECT = 60.0
+SECONDS_TO_SHOW = 20.0  # until a node that is gone is known to be, by Ray's defaults
 TRIES = 5  # of a task whose worker was killed; a task that raises is not tried again
 LIVELY = {  # a killed node is noticed within two seconds, not sixteen
     "health_check_initial_delay_ms": 0,
@@ -35,10 +39,6 @@ LIVELY = {  # a killed node is noticed within two seconds, not sixteen
     "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
 }
-
-
-class ClusterLost(EquipoiseError):
-    """The cluster is gone, or does not answer."""
 
 
 def workers_wanted(text: str) -> int | None:
@@ -82,6 +82,7 @@ def open_cluster(text: str) -> Iterator["Cluster"]:
 def _started(count: int) -> Iterator[Any]:
     """Start a cluster on this machine that nobody else can reach: loopback only, and a token besides."""
     folder = Path(tempfile.mkdtemp(prefix="eqp-", dir=_short_folder()))
+    _FOLDERS.append(folder)
     token = folder / "token"
     token.touch(mode=0o600)
     token.write_text(secrets.token_hex(32))
@@ -115,7 +116,20 @@ def _started(count: int) -> Iterator[Any]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_folders()
+
+
+_FOLDERS: list[Path] = []  # of clusters that this process has started: Ray makes that of the last one anew for the next
+
+
+def _remove_folders() -> None:
+    """Remove folders, in which Ray's processes may write a little longer than they are said to live."""
+    for _ in range(10):
+        for folder in _FOLDERS:
+            shutil.rmtree(folder, ignore_errors=True)
+        if not any(folder.exists() for folder in _FOLDERS):
+            return
+        time.sleep(0.1)
 
 
 def _short_folder() -> str | None:
@@ -143,6 +157,7 @@ def _joined(text: str) -> Iterator[Any]:
 def _init(ray: Any, address: str, **options: Any) -> Iterator[None]:
     if ray.is_initialized():
         raise NotSupported("this process is in a Ray cluster already; call ray.shutdown() first")
+    forget_token()
     try:
         ray.init(address=address, log_to_driver=False, logging_level="error", **options)
     except EquipoiseError:
@@ -156,6 +171,15 @@ def _init(ray: Any, address: str, **options: Any) -> Iterator[None]:
         with suppress(Exception):  # of a cluster that is gone
             ray.shutdown()
         logging.getLogger("ray").setLevel(logging.NOTSET)
+
+
+def forget_token() -> None:
+    """Let Ray read the token of the cluster that comes next: it would go on with that of the one before."""
+    from ray import _raylet
+
+    loader = getattr(_raylet, "AuthenticationTokenLoader", None)  # no public name
+    if loader is not None:
+        loader.instance().reset_cache()
 
 
 @contextmanager
@@ -215,10 +239,14 @@ class Cluster:
         asked = [
             task.options(scheduling_strategy=strategy(node_id=node["NodeID"], soft=False)).remote() for node in nodes
         ]
-        for node, number in zip(nodes, range(len(asked)), strict=True):
+        for node, one in zip(nodes, asked, strict=True):
             name = f"node {node['NodeManagerAddress']} of the cluster"
             try:
-                there = self.wait_for(asked[number])
+                there = self.wait_for(one)
+            except ClusterLost:
+                if self._goes(node):
+                    continue  # it is not asked for any work
+                raise
             except ModuleNotFoundError as error:
                 raise NotSupported(f"{name} has no {error.name}; install the same version of equipoise there") from None
             for package, version in here.items():
@@ -228,28 +256,43 @@ class Cluster:
                         "install the same versions on all machines"
                     )
 
+    def _goes(self, node: Mapping[str, Any]) -> bool:
+        """Return whether a node that did not answer is gone, which may take a while to show."""
+        deadline = time.monotonic() + SECONDS_TO_SHOW
+        while time.monotonic() < deadline:
+            if all(alive["NodeID"] != node["NodeID"] for alive in self.nodes()):
+                return True
+            time.sleep(0.2)
+        return False
+
     def map(
-        self, function: Callable[[Spec, Any], Result], specs: Sequence[Spec], shared: Any = None
+        self, function: Callable[[Shared, int, Spec], Result], specs: Sequence[Spec], shared: Shared
     ) -> Iterator[Result]:
-        """Yield ``function(spec, shared)`` for each of some parts, in their order.
+        """Yield ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does on threads.
 
         What is shared goes out once. A part whose worker is killed is made again, so ``function`` may depend on nothing
         but its arguments: random streams belong to parts.
         """
         out = self.ray.put(shared)
-        task = self._task(function)
-        waiting = [task.remote(spec, out) for spec in specs]
-        self.bytes_out += _bytes_of(shared) + sum(_bytes_of(spec) for spec in specs)
+        task = self._task(_one_part)
+        waiting = [task.remote(function, out, spec) for spec in specs]
+        self.bytes_out += bytes_of(shared) + sum(bytes_of(spec) for spec in specs)
         try:
             while waiting:
                 result = self.wait_for(waiting[0])
                 del waiting[0]
-                self.bytes_back += _bytes_of(result)
+                self.bytes_back += bytes_of(result)
                 yield result
         finally:
             for one in waiting:
                 with suppress(Exception):
                     self.ray.cancel(one)
+
+    def keep(self, make: Callable[[Spec, int], Any], specs: Sequence[Spec]) -> "ActorKeepers":
+        """Make an object from each spec, and keep it where it was made."""
+        from equipoise.distribute.keepers import ActorKeepers
+
+        return ActorKeepers(self, make, specs)
 
     def run_all(
         self,
@@ -345,20 +388,24 @@ class Cluster:
         raise ClusterLost(f"the head of the cluster ({self.text}) is gone")
 
 
+def _one_part(function: Callable[[Any, int, Any], Any], shared: Any, spec: Any) -> Any:
+    return function(shared, 0, spec)  # a worker has one lane
+
+
 def _versions() -> Mapping[str, str]:
     import ray
 
     return {**provenance.versions(), "ray": ray.__version__}
 
 
-def _bytes_of(value: Any) -> int:
+def bytes_of(value: Any) -> int:
     """Return about how many bytes a value takes on its way: those of its arrays."""
     if hasattr(value, "nbytes"):
         return int(value.nbytes)
     if isinstance(value, Mapping):
-        return sum(map(_bytes_of, value.values()))
+        return sum(map(bytes_of, value.values()))
     if isinstance(value, list | tuple):
-        return sum(map(_bytes_of, value))
+        return sum(map(bytes_of, value))
     if isinstance(value, str | bytes):
         return len(value)
     return 8

@@ -275,7 +275,7 @@ class BoardLuck:
         betting_nodes = tree.nodes, tree.parent, places.entry, dealt
         read_from = (entered.entering, *betting_nodes)
         correcting = (self, BoardReader(form), read_from, lanes, (closing, reach_closing, out))
-        over_boards(BoardLuck._some_boards, form, correcting, self._threads, on_boards)
+        over_boards(BoardLuck._some_boards, range(form.num_boards), correcting, self._threads, on_boards)
         own = np.empty(0) if self._own is None else written_start(form, self._own)
         starts = []
         for observer in range(2):

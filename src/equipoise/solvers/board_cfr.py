@@ -18,92 +18,23 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.compiled import kernel, uncounted
+from equipoise.compiled import kernel
 from equipoise.errors import InvalidParameter
 from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.solvers.board_shares import Boards, BoardShare, SharedBoards, Turn, share_bytes
 from equipoise.solvers.solver import Solver
-from equipoise.stores.board_tables import (
-    BoardTableStrategy,
-    Storage,
-    SumTable,
-    load_rows,
-    make_table,
-    store_rows,
-    table_bytes,
-)
-from equipoise.threads import Pace, do_parts
+from equipoise.stores.board_tables import NO_TABLE, Storage, BoardTableStrategy
+from equipoise.threads import Pace
+from equipoise.trees.best_response import BestResponses
 from equipoise.trees.betting_tree import Betting
-from equipoise.trees.board_evaluator import BOARDS_AT_ONCE, enter_boards, start_payments
-from equipoise.trees.board_form import BoardForm, Pairs, Payments, Showdowns, entries_before
-from equipoise.trees.board_values import (
-    Scratch,
-    board_payments,
-    collect_closings,
-    enter_board,
-    make_scratch,
-    pass_on,
-    write_plan_rows,
-)
+from equipoise.trees.board_evaluator import BoardEvaluator, enter_boards, start_payments
+from equipoise.trees.board_form import BoardForm, entries_before
+from equipoise.trees.board_values import pass_on
 from equipoise.trees.treeplex import Float, Int64
-
-
-@uncounted
-def _board_pass(
-    betting: Betting,
-    payments: Payments,
-    showdowns: Showdowns,
-    pairs: Pairs,
-    first_entries: Int64,
-    boards: Int64,
-    first_player: int,
-    end_player: int,
-    rule: Float,
-    salt: np.uint32,
-    regret_sum: SumTable,
-    strategy_sum: SumTable,
-    entering: Float,
-    scratch: Scratch,
-    closing: Float,
-) -> None:
-    """Do step 2 on some boards, for the players from ``first_player`` to ``end_player`` (exclusive)."""
-    roots, value, totals, held, gradient = betting.roots, scratch.values, scratch.totals, scratch.held, scratch.gradient
-    for number in range(boards.size):
-        board = boards[number]
-        first_pair = pairs.first_pair[board]
-        width = pairs.first_pair[board + 1] - first_pair
-        first_place, first_row = first_pair * first_entries[2], board * first_entries[2]
-        for player in range(2):
-            strategy, plan = scratch.strategy[player], scratch.plan[player]
-            enter_board(betting, pairs, first_pair, width, entering[player], plan)
-            entry, rows = first_entries[player], betting.rows[player] - roots
-            own = strategy[roots * width : (roots + rows) * width]
-            load_rows(regret_sum, first_place + entry * width, first_row + entry, rows, width, own)
-            for node in range(betting.node_player.size):
-                if betting.node_player[node] == player:
-                    first, actions = betting.node_row[node] * width, betting.node_actions[node]
-                    match_block(strategy, first, actions, width, totals[:width], UNIFORM)
-            write_plan_rows(betting, player, width, strategy, plan)
-        for player in range(first_player, end_player):
-            strategy, plan = scratch.strategy[player], scratch.plan[player]
-            board_payments(betting, payments, showdowns, board, first_pair, width, player, scratch)
-            for node in range(betting.node_player.size - 1, -1, -1):
-                if betting.node_player[node] == player:
-                    actions, first = betting.node_actions[node], betting.node_row[node] * width
-                    end = first + actions * width
-                    entry = first_entries[player] + betting.node_row[node] - roots
-                    place, row = first_place + entry * width, first_row + entry
-                    block = held[: actions * width]
-                    load_rows(regret_sum, place, row, actions, width, block)
-                    add_regrets(actions, width, rule, gradient[first:end], strategy[first:end], block, value)
-                    store_rows(regret_sum, place, row, actions, width, block, salt)
-                    load_rows(strategy_sum, place, row, actions, width, block)
-                    add_to_average(rule, plan[first:end], block)
-                    store_rows(strategy_sum, place, row, actions, width, block, ~salt)
-                    pass_on(betting, node, width, value, gradient)
-            collect_closings(betting, pairs, first_pair, width, gradient, closing[number, player])
+from equipoise.workers import Workers
 
 
 @kernel
@@ -188,24 +119,27 @@ class BoardCFR(Solver):
         boards: int | None = None,
         seed: int = 0,
         threads: int = 1,
+        workers: Workers | None = None,
     ) -> None:
-        """Make a solver; ``boards`` is how many to draw a turn (None: all of them)."""
+        """Make a solver; ``boards`` is how many to draw a turn (None: all of them); ``workers`` may keep the tables."""
         self.form = form
         self.rule = rule
         self.updates = updates
-        self.threads = threads
-        self._pace = Pace(threads)
+        self.threads = threads if workers is None else 1
+        self._pace = Pace(self.threads)
         self.iteration = 0
-        require(needed_bytes(form, storage, threads), what=f"solving {form.game.name} in {storage}")
-        self.regret_sum, self.strategy_sum = make_table(form, storage), make_table(form, storage)
+        self.boards: Boards
+        if workers is None:
+            require(needed_bytes(form, storage, threads), what=f"solving {form.game.name} in {storage}")
+            self.boards = BoardShare(form, storage, range(form.num_boards), threads)
+        else:
+            self.boards = SharedBoards(form, storage, workers)
         entries = entries_before(form.betting[0]) * form.num_starting_classes
         self._parts = tuple(slice(int(entries[player]), int(entries[player + 1])) for player in range(2))
         self.start_regret_sum, self.start_strategy_sum = np.zeros(entries[2]), np.zeros(entries[2])
-        precision: npt.DTypeLike = np.float64 if storage == "float64" else np.float32
-        self._scratch = [make_scratch(form, precision) for _ in range(threads)]
+        self._precision: npt.DTypeLike = np.float64 if storage == "float64" else np.float32
         width, roots = form.num_starting_classes, form.betting[1].roots
         self._entering = np.empty((2, roots, width))
-        self._closing = np.empty((form.num_boards, 2, roots, width))
         self._start = [np.ones((3, int(rows) * width)) for rows in form.betting[0].rows]  # strategy, plan, gradient
         self._sample = BoardSample(form, boards, seed)
 
@@ -227,16 +161,13 @@ class BoardCFR(Solver):
             strategy, plan, _ = self._start[player]
             _match_start(betting, player, width, self.start_regret_sum[self._parts[player]], strategy, value)
             enter_boards(betting, form.closings, width, strategy, plan, player, self._entering)
-        coefficients = rule.astype(self._scratch[0].values.dtype)
+        coefficients = rule.astype(self._precision)
         salt = np.uint32(((2 * self.iteration + first_player) * 0x9E3779B9) & 0xFFFFFFFF)
-
-        # A few shares for each thread, so that none waits long for the last one.
-        at_once = max(1, min(BOARDS_AT_ONCE, len(boards) // (8 * threads)))
-        turn = (first_player, end_player, coefficients, salt)
-        do_parts(BoardCFR._some_boards, range(0, len(boards), at_once), (self, boards, at_once, turn), threads=threads)
+        turn = Turn(boards, first_player, end_player, coefficients, salt, self._entering)
+        brought = self.boards.turn(turn, threads)
         for player in range(first_player, end_player):
             strategy, plan, gradient = self._start[player]
-            closing = self._closing[: len(boards), player]
+            closing = brought[:, player - first_player]
             start_payments(
                 betting,
                 form.payments[0],
@@ -263,31 +194,19 @@ class BoardCFR(Solver):
                 value,
             )
 
-    @staticmethod
-    def _some_boards(
-        shared: "tuple[BoardCFR, Int64, int, tuple[int, int, Float, np.uint32]]", lane: int, first: int
-    ) -> None:
-        """Work on the boards from one on, as many as go together."""
-        solver, boards, at_once, turn = shared
-        form = solver.form
-        _board_pass(
-            form.betting[1],
-            form.payments[1],
-            form.showdowns,
-            form.pairs,
-            form.first_entries,
-            boards[first : first + at_once],
-            *turn,
-            solver.regret_sum,
-            solver.strategy_sum,
-            solver._entering,
-            solver._scratch[lane],
-            solver._closing[first:],
-        )
-
     def average_strategy(self) -> BoardTableStrategy:
         """Return the average strategy: the one that converges to equilibrium."""
-        return BoardTableStrategy(self.form, self.start_strategy_sum, self.strategy_sum)
+        return self.boards.strategy(self.start_strategy_sum)
+
+    def best_responses(self, evaluator: BoardEvaluator) -> BestResponses:
+        """Return the value of the average strategy and of best responses, worked out where its tables are."""
+        start = BoardTableStrategy(self.form, self.start_strategy_sum, NO_TABLE)
+        entered = evaluator.enter(start, start)
+        return evaluator.concluded(entered, *self.boards.best_responses(evaluator, entered))
+
+    def leave_workers(self) -> None:
+        """Bring here what is asked for when the workers are gone: the tables, in files."""
+        self.boards.state()
 
     AVERAGE = ("start_strategy_sum", "strategy_sum", "strategy_scale")  # the arrays of a state that make a policy
 
@@ -301,10 +220,7 @@ class BoardCFR(Solver):
         return {
             "start_regret_sum": self.start_regret_sum,
             "start_strategy_sum": self.start_strategy_sum,
-            "regret_sum": self.regret_sum.stored,
-            "regret_scale": self.regret_sum.scale,
-            "strategy_sum": self.strategy_sum.stored,
-            "strategy_scale": self.strategy_sum.scale,
+            **self.boards.state(),
         }
 
     def restore(self, iteration: int, state: dict[str, npt.NDArray[np.generic]]) -> None:
@@ -312,18 +228,10 @@ class BoardCFR(Solver):
         self.start_regret_sum, self.start_strategy_sum = (
             state[name].astype(np.float64, copy=False) for name in ("start_regret_sum", "start_strategy_sum")
         )
-        self.regret_sum, self.strategy_sum = (
-            SumTable(state[f"{name}_sum"], state[f"{name}_scale"].astype(np.float32, copy=False))
-            for name in ("regret", "strategy")
-        )
+        self.boards.restore({name: array for name, array in state.items() if not name.startswith("start_")})
         self.iteration = iteration
 
 
 def needed_bytes(form: BoardForm, storage: Storage, threads: int) -> int:
     """Return the memory that solving and evaluating a form takes."""
-    tables = 2 * table_bytes(form.num_entries, storage)
-    rows = int(form.betting[1].rows.sum())
-    scratch = threads * 8 * form.widest * 6 * rows
-    evaluated = 8 * BOARDS_AT_ONCE * form.widest * int(form.first_entries[2])
-    notes = 4 * 8 * form.num_boards * form.betting[1].roots * form.num_starting_classes
-    return tables + scratch + evaluated + notes
+    return share_bytes(form, storage, form.num_entries, form.num_boards, threads)

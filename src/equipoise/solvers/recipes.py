@@ -62,6 +62,10 @@ class Recipe:
     networks: bool = False
     revision: int = 1  # raised by hand when results of the same settings and seed change: sweeps then run again
 
+    def divides(self, representation: Representation) -> bool:
+        """Return whether workers elsewhere can share the work on a game."""
+        return representation.name == "boards"
+
     def place(self, device: str) -> str:
         """Return the device that networks will be on, by its name; refuse one that there is nothing to do for."""
         if self.networks:
@@ -227,7 +231,8 @@ def _board_cfr(
     storage: Storage = "float32" if chosen.storage == "auto" else chosen.storage  # type: ignore[assignment]
     form = representation.form(setup.game)
     needed = needed_bytes(form, storage, setup.threads)
-    setup.report(f"{readable_bytes(needed)} of memory, tables in {storage}", 1.0)
+    where = "" if setup.workers is None else f", shared by {setup.workers.workers} workers"
+    setup.report(f"{readable_bytes(needed)} of memory{where}, tables in {storage}", 1.0)
     return BoardCFR(
         form,
         rule,
@@ -236,6 +241,7 @@ def _board_cfr(
         boards=boards,
         seed=setup.seed,
         threads=setup.threads,
+        workers=setup.workers,
     )
 
 

@@ -12,6 +12,7 @@ from equipoise.trees.compile import Engine
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.spot_form import SpotForm
 from equipoise.work import Report, silent
+from equipoise.workers import Workers
 
 if TYPE_CHECKING:
     from equipoise.networks.network import Architecture
@@ -27,6 +28,7 @@ class Setup:
     threads: int = 1
     device: str = "auto"  # of networks
     network: "Architecture | None" = None  # of one's own, where the settings say so
+    workers: Workers | None = None  # elsewhere, to share the work with
     report: Report = silent  # of what is being prepared
     on_complaint: Callable[[str], None] = lambda sentence: None
 

@@ -35,6 +35,14 @@ class Solver(Protocol):
         Whoever asks has called :meth:`conclude` after the last iteration.
         """
 
+    def best_responses(self, evaluator: Any) -> Any:
+        """Return the value of the strategy so far and of best responses to it, by an evaluator of the form."""
+        return evaluator.best_responses(self.average_strategy())
+
+    def leave_workers(self) -> None:
+        """Bring here what may still be asked for when workers elsewhere are gone."""
+        return
+
     def state(self) -> dict[str, Any]:
         """Return all that the next iterations depend on (random streams start from the iteration's number)."""
 

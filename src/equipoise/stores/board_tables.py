@@ -26,16 +26,33 @@ SMALLEST = 1e-37  # scales below it have no inverse in single precision; their r
 
 
 class SumTable(NamedTuple):
-    """Numbers by (board, player, entry, class); what a stored number is worth is its row's scale, in 16 bits."""
+    """Numbers by (board, player, entry, class); what a stored number is worth is its row's scale, in 16 bits.
+
+    A table may have some neighbouring boards only. Places and rows are counted as in that of all boards.
+    """
 
     stored: npt.NDArray[np.generic]
     scale: npt.NDArray[np.float32]  # [boards x entries], or empty
+    first_place: int = 0
+    first_row: int = 0
 
 
-def make_table(form: BoardForm, storage: Storage) -> SumTable:
-    """Return a table of zeros."""
-    rows = form.num_boards * int(form.first_entries[2]) if storage == "int16" else 0
-    return SumTable(np.zeros(form.num_entries, storage), np.zeros(rows, np.float32))
+NO_TABLE = SumTable(np.zeros(0), np.zeros(0, np.float32))
+
+
+def make_table(form: BoardForm, storage: Storage, boards: range) -> SumTable:
+    """Return a table of zeros for some neighbouring boards."""
+    places, rows = extent(form, boards)
+    scales = rows.stop - rows.start if storage == "int16" else 0
+    size = places.stop - places.start
+    return SumTable(np.zeros(size, storage), np.zeros(scales, np.float32), places.start, rows.start)
+
+
+def extent(form: BoardForm, boards: range) -> tuple[slice, slice]:
+    """Return which places and rows of a table some neighbouring boards have."""
+    entries, first_pair = int(form.first_entries[2]), form.pairs.first_pair
+    places = slice(int(first_pair[boards.start]) * entries, int(first_pair[boards.stop]) * entries)
+    return places, slice(boards.start * entries, boards.stop * entries)
 
 
 def table_bytes(entries: int, storage: Storage) -> int:
@@ -46,10 +63,11 @@ def table_bytes(entries: int, storage: Storage) -> int:
 @inlined
 def load_rows(table: SumTable, start: int, row: int, rows: int, width: int, out: Float) -> None:
     """Write some neighbouring rows of a table to ``out``; ``start`` is the place of the first, ``row`` its number."""
-    stored = table.stored[start : start + rows * width]
+    place = start - table.first_place
+    stored = table.stored[place : place + rows * width]
     if table.scale.size > 0:
         for r in range(rows):
-            scale = out.dtype.type(table.scale[row + r])
+            scale = out.dtype.type(table.scale[row - table.first_row + r])
             given, read = stored[r * width : (r + 1) * width], out[r * width : (r + 1) * width]
             for j in range(width):
                 root = out.dtype.type(given[j])
@@ -72,7 +90,8 @@ def _draw(place: np.uint32, salt: np.uint32) -> np.float32:
 @inlined
 def store_rows(table: SumTable, start: int, row: int, rows: int, width: int, given: Float, salt: np.uint32) -> None:
     """Keep rows in a table. ``salt`` makes the draws of one iteration and table different from another's."""
-    stored = table.stored[start : start + rows * width]
+    place = start - table.first_place
+    stored = table.stored[place : place + rows * width]
     zero, one = given.dtype.type(0.0), given.dtype.type(1.0)
     if table.scale.size > 0:
         for r in range(rows):
@@ -81,7 +100,7 @@ def store_rows(table: SumTable, start: int, row: int, rows: int, width: int, giv
             for j in range(width):
                 largest = max(largest, abs(numbers[j]))
             scale = largest / given.dtype.type(LARGEST * LARGEST)
-            table.scale[row + r] = scale
+            table.scale[row - table.first_row + r] = scale
             over = one / scale if scale > SMALLEST else zero
             first = np.uint32(start + r * width)
             for j in range(width):

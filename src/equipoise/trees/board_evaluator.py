@@ -249,15 +249,19 @@ Shared = TypeVar("Shared")
 
 def over_boards(
     function: Callable[[Shared, int, Boards], None],
-    form: BoardForm,
+    boards: range,
     shared: Shared,
     threads: int,
     on_boards: OnBoards = silent,
 ) -> None:
-    """Call ``function(shared, lane, boards)`` for all boards, some at a time, on threads of their own."""
-    count = form.num_boards
-    some = [(first, min(first + BOARDS_AT_ONCE, count)) for first in range(0, count, BOARDS_AT_ONCE)]
-    do_parts(function, some, shared, threads=threads, on_parts=lambda done: on_boards(some[done - 1][1], count))
+    """Call ``function(shared, lane, boards)`` for neighbouring boards, a few at a time, on threads of their own."""
+    firsts = range(boards.start, boards.stop, BOARDS_AT_ONCE)
+    some = [(first, min(first + BOARDS_AT_ONCE, boards.stop)) for first in firsts]
+
+    def tell(done: int) -> None:
+        on_boards(some[done - 1][1] - boards.start, len(boards))
+
+    do_parts(function, some, shared, threads=threads, on_parts=tell)
 
 
 class RowValues(NamedTuple):
@@ -279,13 +283,21 @@ class BoardEvaluator:
 
     def best_responses(self, given: BoardStrategy) -> BestResponses:
         """Return the exact value and best-response values of a strategy."""
-        form, betting = self.form, self.form.betting[0]
-        start = written_start(form, given)
-        entered = enter(form, (start, start))
+        entered = self.enter(given, given)
+        return self.concluded(entered, *self.responses_on(range(self.form.num_boards), given, entered))
+
+    def responses_on(self, boards: range, given: BoardStrategy, entered: Entered) -> tuple[Float, Float]:
+        """Return what best responses win on some neighbouring boards, by root, and what player 0 wins as it plays."""
+        form = self.form
         closing = np.empty((form.num_boards, *entered.entering.shape))
         played = np.empty(form.num_boards)
         shared = (self, given, entered, closing, played)
-        over_boards(BoardEvaluator._respond_some, form, shared, self.threads, self._on_boards)
+        over_boards(BoardEvaluator._respond_some, boards, shared, self.threads, self._on_boards)
+        return closing[boards.start : boards.stop], played[boards.start : boards.stop]
+
+    def concluded(self, entered: Entered, closing: Float, played: Float) -> BestResponses:
+        """Return the value and best-response values, from what all boards have brought."""
+        form, betting = self.form, self.form.betting[0]
         best = []
         for player in range(2):
             gradient = self._start_gradient(player, entered, closing[:, player])
@@ -308,7 +320,7 @@ class BoardEvaluator:
         seatings = enter(form, starts), enter(form, starts[::-1])
         played = np.empty((2, form.num_boards))
         shared = (self, (a, b), seatings, played)
-        over_boards(BoardEvaluator._match_some, form, shared, self.threads, self._on_boards)
+        over_boards(BoardEvaluator._match_some, range(form.num_boards), shared, self.threads, self._on_boards)
         return self._value(seatings[0], played[0]), self._value(seatings[1], played[1])
 
     @staticmethod
@@ -342,7 +354,7 @@ class BoardEvaluator:
         closing, best = (np.empty((form.num_boards, *entered.entering.shape[1:])) for _ in range(2))
         responses = [np.empty_like(scratch.gradient) for scratch in self._scratch]
         shared = (self, player, strategies, entered, responses, closing, best)
-        over_boards(BoardEvaluator._value_part, form, shared, self.threads, self._on_boards)
+        over_boards(BoardEvaluator._value_part, range(form.num_boards), shared, self.threads, self._on_boards)
         strategy, rows = entered.strategies[player], []
         for respond, brought in ((False, closing), (True, best)):
             gradient = self._start_gradient(player, entered, brought)
