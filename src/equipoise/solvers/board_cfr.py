@@ -26,7 +26,7 @@ from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.solvers.board_shares import Boards, BoardShare, SharedBoards, Turn, share_bytes
 from equipoise.solvers.solver import Solver
-from equipoise.stores.board_tables import NO_TABLE, Storage, BoardTableStrategy
+from equipoise.stores.board_tables import NO_TABLE, BoardTableStrategy, Storage
 from equipoise.threads import Pace
 from equipoise.trees.best_response import BestResponses
 from equipoise.trees.betting_tree import Betting

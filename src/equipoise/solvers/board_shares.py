@@ -24,9 +24,9 @@ from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.stores.board_tables import (
+    BoardTableStrategy,
     Storage,
     SumTable,
-    BoardTableStrategy,
     extent,
     load_rows,
     make_table,
