@@ -139,7 +139,11 @@ def outcome(findings: Sequence[Finding]) -> Outcome:
 def scale_of(published: Published, results: Results, *, quick: bool) -> Scale:
     """Return how far the runs went, against the paper's."""
     seeds = {len(histories) for histories in results.values()}
-    many = f"{min(seeds)} seed{'' if max(seeds) == 1 else 's'}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)} seeds"
+    many = (
+        f"{min(seeds)} seed{'' if max(seeds) == 1 else 's'}"
+        if len(seeds) == 1
+        else f"{min(seeds)} to {max(seeds)} seeds"
+    )
     if published.iterations is None:
         return Scale("scaled down" if quick else published.scale, many)
     shares, shown = [], {}

@@ -199,7 +199,13 @@ def page_of(data: Path, start: Path) -> str:
     ]
     for outcome in outcomes.values():
         lines += _section(outcome, folder)
-    lines += ["", "## Not attempted", "", "| claim | paper | what an attempt costs | why there was none |", "|---|---|---|---|"]
+    lines += [
+        "",
+        "## Not attempted",
+        "",
+        "| claim | paper | what an attempt costs | why there was none |",
+        "|---|---|---|---|",
+    ]
     lines += [f"| {claim.id}: {claim.says} | {claim.paper} | {claim.cost} | {claim.why} |" for claim in left]
     return "\n".join(lines) + "\n"
 
