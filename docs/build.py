@@ -1,6 +1,7 @@
 """The pages that are made from the code, and the site: `python docs/build.py pages | site | check`.
 
-- ``pages`` writes docs/parameters.md (from the settings) and docs/python.md (from docstrings);
+- ``pages`` writes docs/parameters.md (from the settings), docs/python.md (from docstrings), docs/reproductions.md and
+  the README's table of claims (both from docs/data, judged again);
 - ``check`` says whether they are up to date (a test does, too);
 - ``site`` builds all documents into build/site, to be read without a network: open build/site/index.html.
 """
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 import equipoise
+from equipoise.experiments.ledger import page_of, summary_of
 from equipoise.solvers.papers import TITLES
 from equipoise.solvers.recipes import RECIPES, Recipe
 
@@ -131,7 +133,28 @@ def _text(thing: object, *, one_line: bool = False) -> str:
     return " ".join(text.split()) if one_line else text
 
 
-PAGES = {ROOT / "docs" / "parameters.md": parameters_page, ROOT / "docs" / "python.md": python_page}
+LEDGER = ("<!-- claims: made by docs/build.py pages -->\n", "<!-- end of claims -->\n")
+
+
+def reproductions_page() -> str:
+    """Return the page of the claims, judged now from docs/data."""
+    return page_of(ROOT / "docs" / "data", ROOT / "docs")
+
+
+def readme() -> str:
+    """Return the README with the claims by outcome between its two marks."""
+    before, rest = (ROOT / "README.md").read_text().split(LEDGER[0])
+    after = rest.split(LEDGER[1])[1]
+    table = summary_of(ROOT / "docs" / "data", "docs/reproductions.md")
+    return f"{before}{LEDGER[0]}{table}\n{LEDGER[1]}{after}"
+
+
+PAGES = {
+    ROOT / "docs" / "parameters.md": parameters_page,
+    ROOT / "docs" / "python.md": python_page,
+    ROOT / "docs" / "reproductions.md": reproductions_page,
+    ROOT / "README.md": readme,
+}
 
 
 def outdated() -> list[Path]:

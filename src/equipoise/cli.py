@@ -1427,7 +1427,7 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Check a claim of the papers: run it, judge it, draw its figure."""
-    from equipoise.experiments.claims import CLAIMS
+    from equipoise.experiments.claims import CLAIMS, NOT_ATTEMPTED
     from equipoise.experiments.ledger import reproduce as reproduce_claim
     from equipoise.experiments.ledger import write_page
     from equipoise.views.tables import print_rows
@@ -1437,6 +1437,7 @@ def reproduce(
         return _say_written(page, json, {})
     if list_ or claim is None:
         rows = [(c.id, c.says, c.full.scale, c.paper) for c in CLAIMS.values()]
+        rows += [(c.id, c.says, f"not attempted; {c.cost}", c.paper) for c in NOT_ATTEMPTED.values()]
         if json:
             return _print_json(
                 {"claims": [dict(zip(("id", "says", "scale", "paper"), row, strict=True)) for row in rows]}
@@ -1446,10 +1447,16 @@ def reproduce(
     if json:
         return _print_json({name: value for name, value in outcome.items() if name != "settings"})
     print(f"{outcome['claim']} ({outcome['paper']}): {outcome['says']}; in {outcome['unit']}")
-    found = [(f["what"], f["paper"], f["ours"], "yes" if f["holds"] else "NO") for f in outcome["findings"]]
+    found = [
+        (f["what"], f["paper"], f["ours"], f["holds"] if f["counts"] else f"({f['holds']})")
+        for f in outcome["findings"]
+    ]
     print_rows(found, columns=("what", "paper", "ours", "holds"))
-    print(f"scale: {outcome['scale']}; cost: {outcome['core_seconds']:,} core-seconds, {outcome['seeds']} seed(s)")
-    return print(f"verdict: {outcome['verdict']}; figures and numbers in {out}")
+    parts = outcome["verdict"]
+    print(f"outcome: {parts['outcome']}")
+    print(f"scale: {parts['scale']['kind']} ({parts['scale']['how']}); {outcome['scale']}")
+    print(f"recipe: {parts['recipe']['kind']}{': ' if parts['recipe']['how'] else ''}{parts['recipe']['how']}")
+    return print(f"cost: {outcome['core_seconds']:,} core-seconds; figures and numbers in {out}")
 
 
 @app.command

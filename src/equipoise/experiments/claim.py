@@ -146,7 +146,8 @@ def scale_of(published: Published, results: Results, *, quick: bool) -> Scale:
     )
     if published.iterations is None:
         return Scale("scaled down" if quick else published.scale, many)
-    shares, shown = [], {}
+    shares: list[float] = []
+    shown: dict[str, None] = {}
     for label, histories in results.items():
         theirs = published.iterations if isinstance(published.iterations, int) else published.iterations.get(label)
         if theirs is not None:

@@ -268,7 +268,7 @@ def _judge_c3(results: Results) -> list[Finding]:
         holds = yes(2.25 / 2.9 <= stdev(ends) <= 2.25 * 2.9)
     return [
         Finding(
-            what=f"standard deviation over {len(ends)} replicates at iteration {last}, mbb/g, and as a share of the mean",
+            what=f"standard deviation over {len(ends)} replicates at iteration {last}, mbb/g, and its share",
             paper="2.25 at 450, 6 % of 37",
             ours=f"{stdev(ends):.3g}, {share:.2g} % of {mean(ends):.3g}",
             holds=holds,

@@ -178,13 +178,13 @@ def page_of(data: Path, start: Path) -> str:
     folder = _relative(data, start)
     lines = [
         "# Reproductions",
-        "Every claim of the papers that software can check. Written by `equipoise reproduce --page` from the data files",
-        f"in [{folder}]({folder}), which hold the settings, seeds, machine and thinned histories behind each number.",
+        "Every claim of the papers that software can check. Written by `equipoise reproduce --page` from the data",
+        f"files in [{folder}]({folder}), which hold settings, seeds, machine and thinned histories behind each number.",
         "",
         "A verdict has three parts. **Outcome**: reproduced (every finding holds), partly, not reproduced, undecided",
         "(one seed only, within the noise of the seeds, or not tested at this scale) or not attempted. **Scale**: the",
-        "paper's, larger, or scaled down. **Recipe**: as published, or ours. Comparisons between seeds are decided by the",
-        "95 % interval of the ratio of their means; a level must be met by every seed, of which there are at least two.",
+        "paper's, larger, or scaled down. **Recipe**: as published, or ours. Comparisons between seeds are decided by",
+        "the 95 % interval of the ratio of their means; a level must be met by every seed, of at least two.",
         "L1 to L9 are levels that we set ourselves: they are met or not, and reproduce nothing.",
         "Exploitability is nash_conv / 2. Costs are core-seconds of the runs with their evaluations, up to where the",
         "last one begins (in Deep CFR, evaluations also fit the policy networks).",
@@ -236,7 +236,8 @@ def _row(outcome: dict[str, Any]) -> str:
     name, scale, recipe = outcome["claim"], outcome["verdict"]["scale"], outcome["verdict"]["recipe"]
     return (
         f"| [{name}](#{name.lower()}) | {outcome['says']} | **{_shown_outcome(outcome)}** | "
-        f"{scale['kind']}: {scale['how']} | {recipe['kind']} | {outcome['core_seconds']:,} core-s |"
+        f"{'' if outcome['own'] else scale['kind'] + ': '}{scale['how']} | {recipe['kind']} | "
+        f"{outcome['core_seconds']:,} core-s |"
     )
 
 
@@ -253,7 +254,7 @@ def _section(outcome: dict[str, Any], folder: str) -> Sequence[str]:
         f"{outcome['paper']}: {outcome['says']}.",
         "",
         f"- Outcome: **{_shown_outcome(outcome)}**",
-        f"- Scale: {scale['kind']} ({scale['how']}). {outcome['scale'][:1].upper()}{outcome['scale'][1:]}",
+        f"- Scale: {'' if outcome['own'] else scale['kind'] + ', '}{scale['how']} ({outcome['scale']})",
         f"- Recipe: {recipe['kind']}{'. ' if recipe['how'] else ''}{recipe['how'][:1].upper()}{recipe['how'][1:]}",
         f"- Unit: {outcome['unit']}. Reproduce with `{outcome['command']}`",
         "",
@@ -279,7 +280,7 @@ def summary_of(data: Path, page: str) -> str:
     if left:
         groups["not attempted", "", ""] = left
     kinds = (*get_args(Outcome), *(f"levels of our own, {each}" for each in OWN_OUTCOMES.values()))
-    ranked = sorted(groups, key=lambda key: (kinds.index(key[0]), key[1:]))  # type: ignore[arg-type]
+    ranked = sorted(groups, key=lambda key: (kinds.index(key[0]), key[1:]))
     total: dict[str, int] = {}
     for key in ranked:
         if not key[0].startswith("levels"):

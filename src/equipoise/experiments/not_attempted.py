@@ -31,8 +31,8 @@ LEFT = (
         id="D14",
         title="HUNL(2) against ABS-CFR",
         paper=f"{_DN20}, section 5",
-        says="HUNL(2): Double Neural CFR beats ABS-CFR by 9.8 ± 4.1 chips a game and ties its tabular version (0.7 ± 2.2) "
-        "with 1,070,592 numbers",
+        says="HUNL(2): Double Neural CFR beats ABS-CFR by 9.8 ± 4.1 chips a game and ties its tabular version (0.7 ± "
+        "2.2) with 1,070,592 numbers",
         cost="thousands of core-hours",
         why="the opponent (ABS-CFR) is not published, and the game has 8e10 infosets",
     ),
@@ -48,9 +48,9 @@ LEFT = (
         id="C6",
         title="limit hold'em, head to head",
         paper=f"{_B19}, Table 1",
-        says="limit hold'em: Deep CFR wins 43 mbb/g from NFSP and +6, -6, -11 (± 2) from 3.3e6, 3.3e7 and 3.3e8 buckets; "
-        "NFSP -40, -49, -55",
-        cost="thousands of core-hours: 32,000 steps of 20,000 samples an iteration, and three abstractions to convergence",
+        says="limit hold'em: Deep CFR wins 43 mbb/g from NFSP and +6, -6, -11 (± 2) from 3.3e6, 3.3e7 and 3.3e8 "
+        "buckets; NFSP -40, -49, -55",
+        cost="thousands of core-hours: 32,000 steps of 20,000 samples an iteration, and three converged abstractions",
         why="beyond the budget of a small machine",
     ),
     NotAttempted(
@@ -76,5 +76,55 @@ LEFT = (
         says="flop hold'em: with a sliding window the exploitability rises once the memory is full",
         cost="about 2 core-hours at 25 iterations with a small memory, evaluated in each; 30 at the paper's",
         why="C4 evaluates its windows only at the end, and a rise is a curve",
+    ),
+    NotAttempted(
+        id="D17",
+        title="networks against the table at small batches",
+        paper=f"{_DN20}, Figure 4 (d)",
+        says="NLLH(5), b = 50, 100, 500: Double Neural CFR is slightly better than its tabular counterpart",
+        cost="about 3 core-hours with the published network, on four seeds; half an hour by our recipe",
+        why="a slight difference needs more seeds than D5 has",
+    ),
+    NotAttempted(
+        id="D18",
+        title="squared loss or likelihood for the average",
+        paper=f"{_DN20}, section 6, point 3",
+        says="NLLH(5): squared loss on the average strategy against likelihood",
+        cost="about half a core-hour by our recipe, on four seeds",
+        why="one seed of it is in L6 (summed strategies by squared loss: five times worse), which decides nothing",
+    ),
+    NotAttempted(
+        id="D20",
+        title="working memory by k",
+        paper=f"{_DN20}, section 4.1",
+        says="NLLH(5): the infosets that an iteration keeps are fewer with a small k than with external sampling",
+        cost="about a core-minute",
+        why="the samplers count touched nodes, not the infosets that they keep",
+    ),
+    NotAttempted(
+        id="S1",
+        title="printed sizes of games",
+        paper=f"{_DN20}, Table 1; {_B19}",
+        says="the sizes of the games: NLLH(5), (10), (15), HUNL(1) 2e8 infosets and 3e11 states, HUNL(2) 8e10, flop "
+        "hold'em over 1e9 and 1e12, limit hold'em over 1e14 and 1e17",
+        cost="about a core-minute",
+        why="our counts are in games.md; no claim compares them with the printed ones yet",
+    ),
+    NotAttempted(
+        id="T1",
+        title="average regret beside its bounds",
+        paper="Gibson et al. 2012, Theorems 1 and 2; Brown et al. 2019, Theorem 1",
+        says="average external regret is below its bounds: CFR's sum of positive regrets, MCCFR's with measured "
+        "variance, and the 2 epsilon-Nash that follows",
+        cost="about ten core-minutes",
+        why="solvers do not log average external regret yet",
+    ),
+    NotAttempted(
+        id="V1",
+        title="variance of estimates by scheme",
+        paper="Li et al. 2019, G.2; Gibson et al. 2012",
+        says="the variance of estimates: robust sampling with k = 1 below outcome sampling, probing below zeros",
+        cost="about ten core-minutes",
+        why="G1 measures the root only; the exact enumeration over all samples is not built",
     ),
 )

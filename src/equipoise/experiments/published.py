@@ -49,7 +49,11 @@ def differences(setting: Setting, preset: str) -> dict[str, tuple[object, object
     ours = recipe.resolve(setting.parameters, setting.preset, game=kind)
     theirs = recipe.resolve({}, preset, game=kind)
     names = [name for name in recipe.presets[preset].values(kind) if ours.get(name) != theirs.get(name)]
-    return {name: (ours.get(name, "none"), theirs.get(name, "none")) for name in sorted(names, key=_rank)}
+    shown = {knob.name: knob.shown for knob in recipe.knobs}
+    return {
+        name: tuple(shown[name](values[name]) if name in values else "none" for values in (ours, theirs))  # type: ignore[misc]
+        for name in sorted(names, key=_rank)
+    }
 
 
 def _told(apart: dict[str, tuple[object, object]]) -> str:

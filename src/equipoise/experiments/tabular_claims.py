@@ -131,8 +131,8 @@ def _judge_g2(results: Results) -> list[Finding]:
         # Half of what is printed, and beyond the noise of the seeds: less would be another claim.
         findings.append(
             Finding(
-                what=f"{game}, after {end:.0f} s of solving without start-up: {spread(plain)} (MCCFR), {spread(probed)} "
-                f"(probing); {len(plain)} seed(s)",
+                what=f"{game}, after {end:.0f} s of solving without start-up: {spread(plain)} (MCCFR), "
+                f"{spread(probed)} (probing); {len(plain)} seed(s)",
                 paper=f"{paper[game]} % less exploitable",
                 ours=f"{gain:.0f} % less exploitable{interval}",
                 holds=is_below(probed, plain, 1 - paper[game] / 200),
@@ -150,7 +150,7 @@ def _judge_g3(results: Results) -> list[Finding]:
         shares.append(float(times[below[0]] / end) if len(below) else 2.0)  # not within the time: at least all of it
     return [
         Finding(
-            what=f"share of MCCFR's {end:.0f} s that probing needs for MCCFR's last mean level {mean(plain):.4g}, by seed",
+            what=f"share of MCCFR's {end:.0f} s that probing needs for MCCFR's last mean level, {mean(plain):.4g}",
             paper="nearly half the time",
             ours=spread(shares),
             holds=is_below(shares, [0.65, 0.65]),  # 'nearly half' is printed; two thirds would be another word
@@ -430,4 +430,108 @@ D11 = Claim(
     published=Published(iterations=1000, preset="one-card", varied=("k", "batch", "epsilon", "rule")),
 )
 
-TABULAR_CLAIMS = (G1, G2, G3, D1, D2, D11)
+# --- D15 and D16: small k against external sampling by nodes; MCCFR+ against MCCFR
+
+
+def _at_nodes(histories: list[History], nodes: float) -> list[float]:
+    """Return each run's exploitability at so many touched nodes (interpolated in log-log)."""
+    return [
+        float(
+            np.exp(
+                np.interp(
+                    np.log(nodes),
+                    np.log([record["nodes_touched"] for record in history]),
+                    np.log([record["exploitability"] for record in history]),
+                )
+            )
+        )
+        for history in histories
+    ]
+
+
+_EXTERNAL = "external sampling"
+
+
+def _judge_d15(results: Results) -> list[Finding]:
+    nodes = min(history[-1]["nodes_touched"] for histories in results.values() for history in histories)
+    external = _at_nodes(results[_EXTERNAL], nodes)
+    return [
+        Finding(
+            what=f"{label} against external sampling, after {nodes:.2g} touched nodes",
+            paper="as good",
+            ours=f"{spread(_at_nodes(histories, nodes))} against {spread(external)}",
+            holds=is_within(_at_nodes(histories, nodes), external, SIMILAR),
+        )
+        for label, histories in results.items()
+        if label != _EXTERNAL
+    ]
+
+
+def _small_k(iterations: int) -> tuple[Setting, ...]:
+    game = "nl_leduc(stack=5)"
+    own = {"rule": "cfr_plus_plain", "averaging": "own_reach", "batch": 5000, "updates": "simultaneous"}
+    external = Setting(label=_EXTERNAL, game=game, algorithm="es-mccfr", parameters=own, iterations=iterations)
+    return (external, *(_robust(f"k = {k}", game, iterations, k=k, batch=5000) for k in ("1", "2", "3")))
+
+
+D15 = Claim(
+    id="D15",
+    title="small k by touched nodes",
+    paper="Li et al. 2019, Figure 3 (C); 2020, Figure 4 (a)",
+    says="NLLH(5), by touched nodes: robust sampling with a small k is as good as external sampling",
+    unit="chips a game",
+    full=Sweep(settings=_small_k(1000), seeds=8, scale="b = 5000, eight seeds"),
+    quick=Sweep(settings=_small_k(200), seeds=2, scale="200 iterations, two seeds"),
+    figures=_BY_ITERATION_AND_NODES[1:],
+    judge=_judge_d15,
+    published=Published(iterations=1000, preset="dn19", varied=("k",)),
+)
+
+
+def _judge_d16(results: Results) -> list[Finding]:
+    level = {label: at_end(histories) for label, histories in results.items()}
+    pairs = (
+        ("MCCFR+, b = 5000", "MCCFR, b = 5000", "better in mini-batches"),
+        ("MCCFR, b = 1", "MCCFR+, b = 1", "slower without mini-batches"),
+    )
+    return [
+        Finding(
+            what=f"{better} below {worse} at the last iteration",
+            paper=f"MCCFR+ is {paper}",
+            ours=f"{spread(level[better])} against {spread(level[worse])}",
+            holds=is_below(level[better], level[worse]),
+        )
+        for better, worse, paper in pairs
+    ]
+
+
+def _plus_and_plain(iterations: int) -> tuple[Setting, ...]:
+    game = "nl_leduc(stack=5)"
+    return tuple(
+        Setting(
+            label=f"{name}, b = {b}",
+            game=game,
+            algorithm=algorithm,
+            parameters={"batch": b},
+            preset="dn19",
+            iterations=iterations,
+        )
+        for b in (5000, 1)
+        for name, algorithm in (("MCCFR+", "rs-mccfr+"), ("MCCFR", "rs-mccfr"))
+    )
+
+
+D16 = Claim(
+    id="D16",
+    title="MCCFR+ against MCCFR, with and without mini-batches",
+    paper="Li et al. 2019, section 5",
+    says="NLLH(5): MCCFR+ in mini-batches beats MCCFR in mini-batches; without mini-batches (b = 1) it is slower",
+    unit="chips a game",
+    full=Sweep(settings=_plus_and_plain(1000), seeds=8, scale="k = 3, b = 5000 and 1, eight seeds"),
+    quick=Sweep(settings=_plus_and_plain(200), seeds=2, scale="200 iterations, two seeds"),
+    figures=_BY_ITERATION_AND_NODES[:1],
+    judge=_judge_d16,
+    published=Published(iterations=1000, preset="dn19", varied=("batch",)),
+)
+
+TABULAR_CLAIMS = (G1, G2, G3, D1, D2, D11, D15, D16)
