@@ -285,10 +285,12 @@ def summary_of(data: Path, page: str) -> str:
     for key in ranked:
         if not key[0].startswith("levels"):
             total[key[0]] = total.get(key[0], 0) + len(groups[key])
+    papers = {name.split("-")[0] for name in ORDER if not name.startswith("L")}
+    parts = f", in {sum(total.values())} parts" if sum(total.values()) > len(papers) else ""
     counted = ", ".join(f"{count} {name}" for name, count in total.items())
     return "\n".join(
         [
-            f"{sum(total.values())} claims: {counted}.",
+            f"{len(papers)} claims{parts}: {counted}.",
             "",
             "| outcome | scale | recipe | claims |",
             "|---|---|---|---|",
