@@ -1462,7 +1462,8 @@ def reproduce(
 @app.command
 def bench(
     suite: Annotated[
-        Literal["tabular", "sampling", "neural", "threads", "spots", "page"], Parameter(help="What to measure.")
+        Literal["tabular", "sampling", "neural", "threads", "spots", "page", "cluster"],
+        Parameter(help="What to measure."),
     ] = "tabular",
     /,
     *,
@@ -1472,6 +1473,7 @@ def bench(
     """Compare our speed with OpenSpiel's and LiteEFG's, in one run on one core.
 
     `threads` compares two threads with one instead: alone, then with one and two other busy programs running.
+    `cluster` compares two workers of a local Ray cluster with one, and one with no cluster.
     """
     from equipoise.bench import SUITES
     from equipoise.bench.measure import format_rows

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from equipoise.bench import neural, page, sampling, spot_suite, tabular, threads
+from equipoise.bench import cluster, neural, page, sampling, spot_suite, tabular, threads
 from equipoise.bench.measure import Row
 
 SUITES: dict[str, Callable[..., list[Row]]] = {
@@ -12,4 +12,5 @@ SUITES: dict[str, Callable[..., list[Row]]] = {
     "threads": threads.threads,
     "spots": spot_suite.spots,
     "page": page.page,
+    "cluster": cluster.cluster,
 }
