@@ -1477,11 +1477,16 @@ def bench(
     """
     from equipoise.bench import SUITES
     from equipoise.bench.measure import format_rows
+    from equipoise.runs.provenance import of_data
 
     rows = SUITES[suite](rounds=rounds, report=_note)
+    made = of_data()  # after the suite: now PyTorch is loaded if it was used
     if json:
-        return _print_json({"suite": suite, "rounds": rounds, "rows": [row.to_json() for row in rows]})
-    return print(format_rows(rows))
+        return _print_json({"suite": suite, "rounds": rounds, "rows": [row.to_json() for row in rows], **made})
+    print(format_rows(rows))
+    libraries = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+    print(f"measured on {made['machine']['cpu']}, {made['machine']['usable_cores']} cores; {libraries}")
+    return print(f"{made['date'][:10]}, commit {made['commit'] or 'not known (not run from a checkout)'}")
 
 
 def _settings(pairs: list[str] | None) -> dict[str, object]:

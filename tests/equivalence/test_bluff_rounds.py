@@ -1,5 +1,6 @@
 """Bluff in several rounds: rounds solved as subgames, each with what it leads to, equal the whole game by its rules."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from equipoise.games import bluff
 from equipoise.games.bluff import Bluff, BluffRound, bid_holds, roll_probabilities, rolls
 from equipoise.trees.best_response import Evaluator
+from equipoise.trees.build_bluff import bluff_public_tree
 from equipoise.trees.compile import build_public_tree, compile_game
 from equipoise.trees.public_tree import vector_form
 from tests.naive import values as naive
@@ -124,3 +126,13 @@ def test_uniform_play_of_the_full_size_game(dice):
     form = vector_form(build_public_tree(Bluff(dice)))
     uniform = tuple(plex.uniform_strategy() for plex in form.treeplexes)
     assert Evaluator(form).best_responses(uniform).value == pytest.approx(uniform_value(BluffRound(dice, 0)), abs=1e-12)
+
+
+def test_keys_of_a_form_are_made_once():
+    """A policy of Bluff 2x1 has millions of infosets: making their keys again for each question took minutes."""
+    tree, asked = bluff_public_tree(Bluff(dice=(1, 1))), []
+    counting = replace(tree, infoset_text=lambda node, label: asked.append(node) or tree.infoset_text(node, label))
+    form = vector_form(counting)
+    first = [form.keys(player) for player in range(2)]
+    assert [form.keys(player) for player in range(2)] == first
+    assert len(asked) == form.num_infosets == len({key for keys in first for key in keys})

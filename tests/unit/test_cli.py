@@ -338,3 +338,16 @@ def test_help_and_version_are_quick_and_load_no_compiler():
     assert done.stdout.strip().endswith("False")
     done = subprocess.run([sys.executable, "-m", "equipoise", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0.1.0"
+
+
+def test_bench_says_where_its_numbers_come_from(run, monkeypatch):
+    from equipoise import bench
+    from equipoise.bench.measure import ITERATIONS_PER_SECOND, Row
+
+    measured = Row(work="work", unit=ITERATIONS_PER_SECOND, samples={"equipoise": (1.0, 2.0)}, one_core=True)
+    monkeypatch.setitem(bench.SUITES, "tabular", lambda **_: [measured])
+    code, out, _ = run("bench")
+    assert code == 0 and f"numpy {np.__version__}" in out and re.search(r"measured on .+, \d+ cores", out)
+    found = last_json(run("bench", "--json")[1])
+    assert found["rows"] and found["versions"]["numpy"] == np.__version__ and found["date"] and found["machine"]["cpu"]
+    assert "commit" in found

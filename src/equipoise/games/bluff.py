@@ -85,12 +85,16 @@ class Bluff(Game):
                 waiting.extend(current.after_loss(loser) for loser in (0, 1))
         return sorted(found, key=lambda found_round: (sum(found_round.dice), found_round))
 
-    def infoset_text(self, current: BluffRound, roll: Roll, bids: Sequence[int]) -> str:
+    def infoset_text(self, current: BluffRound, roll: Roll, bids: str) -> str:
         """Return an infoset's key, such as ``3|1-2 1-5``; games of several rounds name the round first."""
-        faces = "".join(str(die + 1) for die in roll)
-        said = " ".join(self.bid_text(bid) for bid in bids)
+        faces = "".join([str(die + 1) for die in roll])
         where = "" if sum(self.dice) == 2 else f"{current.dice[0]}x{current.dice[1]} P{current.opener} opens: "
-        return f"{where}{faces}|{said}"
+        return f"{where}{faces}|{bids}"
+
+    @staticmethod
+    def bids_text(bids: Sequence[int]) -> str:
+        """Return bids one after the other, such as ``1-2 1-5``."""
+        return " ".join(map(Bluff.bid_text, bids))
 
     @staticmethod
     def bid_text(bid: int) -> str:
@@ -158,7 +162,7 @@ class BluffState(State):
         return rolls(self.round.dice[player])[self.rolled[player]]
 
     def infoset_key(self) -> str:
-        return self.game.infoset_text(self.round, self._roll(self.player), self.bids)
+        return self.game.infoset_text(self.round, self._roll(self.player), self.game.bids_text(self.bids))
 
     def action_name(self, action: int) -> str:
         if len(self.rolled) < 2:

@@ -262,19 +262,24 @@ def strategies_from_policy(form: SequenceForm, policy: Policy) -> tuple[Float, F
     result = []
     for player, plex in enumerate(form.treeplexes):
         sequences, first_action = plex.sequence_table()
+        keys, counts = form.keys(player), np.diff(first_action)
+        places = np.array([policy._index.get(key, -1) for key in keys], np.int64)
+        known = np.where(places >= 0, policy.first_action[places + 1] - policy.first_action[places], 0)
+        if (wrong := np.flatnonzero((places < 0) | (known != counts))).size:
+            raise NotSupported(
+                f"this policy of {policy.game} does not fit {form.game.name}: "
+                f"it has no infoset '{keys[wrong[0]]}' with {counts[wrong[0]]} actions"
+            )
         strategy = np.ones(plex.num_sequences)
-        for infoset, key in enumerate(form.keys(player)):
-            index = policy._index.get(key)
-            probabilities = None if index is None else policy.probabilities_at(index)
-            mine = sequences[first_action[infoset] : first_action[infoset + 1]]
-            if probabilities is None or len(probabilities) != len(mine):
-                raise NotSupported(
-                    f"this policy of {policy.game} does not fit {form.game.name}: "
-                    f"it has no infoset '{key}' with {len(mine)} actions"
-                )
-            if not (abs(probabilities.sum() - 1.0) <= 1e-6 and probabilities.min() >= 0.0):
-                raise DamagedFile(f"the policy's probabilities at '{key}' do not add up to 1: {probabilities}")
-            strategy[mine] = probabilities
+        if len(keys):
+            entries = np.arange(first_action[-1]) + np.repeat(policy.first_action[places] - first_action[:-1], counts)
+            probabilities = policy.probabilities[entries]
+            sums = np.add.reduceat(probabilities, first_action[:-1])
+            good = (np.abs(sums - 1.0) <= 1e-6) & (np.minimum.reduceat(probabilities, first_action[:-1]) >= 0.0)
+            if (wrong := np.flatnonzero(~good)).size:
+                said = probabilities[first_action[wrong[0]] : first_action[wrong[0] + 1]]
+                raise DamagedFile(f"the policy's probabilities at '{keys[wrong[0]]}' do not add up to 1: {said}")
+            strategy[sequences] = probabilities
         result.append(strategy)
     if not same_text:
         require_same_game(policy.fingerprint, form.fingerprint, what="the policy", of=policy.game, game=address)

@@ -3,12 +3,12 @@
 Each round is a subgame of its own; winning or losing it leads to the next round, or ends the game.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
 from equipoise.games import TERMINAL
-from equipoise.games.bluff import Bluff, BluffRound, bid_holds, roll_probabilities, rolls
+from equipoise.games.bluff import Bluff, BluffRound, Roll, bid_holds, roll_probabilities, rolls
 from equipoise.trees.public_tree import PublicTree, Stage
 from equipoise.trees.treeplex import Float, Int64
 
@@ -48,12 +48,16 @@ def bluff_public_tree(game: Bluff) -> PublicTree:
             local = int(part["parent"][local])
         return number, bids[::-1]
 
-    def infoset_text(node: int, label: str) -> str:
+    @lru_cache(maxsize=64)  # keys are asked for node by node
+    def known_at(node: int) -> tuple[BluffRound, dict[str, Roll], str]:
+        """Return what the keys at a node have in common: the round, the rolls by their labels, and the bids."""
         number, bids = place(node)
         current = rounds[number]
-        acting = (current.opener + len(bids)) % 2
-        roll = stage_rolls[number][acting][label]
-        return game.infoset_text(current, roll, bids)
+        return current, stage_rolls[number][(current.opener + len(bids)) % 2], game.bids_text(bids)
+
+    def infoset_text(node: int, label: str) -> str:
+        current, rolls_by_label, bids = known_at(node)
+        return game.infoset_text(current, rolls_by_label[label], bids)
 
     @cache
     def action_names(node: int) -> tuple[str, ...]:

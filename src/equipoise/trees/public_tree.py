@@ -119,12 +119,18 @@ class PublicLabels:
 
     def keys(self) -> Sequence[str]:
         """Return every infoset's key."""
+        return self._keys
+
+    @cached_property
+    def _keys(self) -> list[str]:
         tree = self.tree
         return [
-            tree.infoset_text(int(node), label)
+            tree.infoset_text(node, label)
             for player in range(2)
-            for node in tree.deciding[player]
-            for label in tree.stages[tree.stage[node]].labels[player]
+            for node, stage in zip(
+                tree.deciding[player].tolist(), tree.stage[tree.deciding[player]].tolist(), strict=True
+            )
+            for label in tree.stages[stage].labels[player]
         ]
 
     @cached_property
