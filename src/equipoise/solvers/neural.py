@@ -27,10 +27,10 @@ from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.spaces import space_of
 from equipoise.solvers.stored import StoredCFR
 from equipoise.stores.memories import (
+    ListedBehaviour,
     MemoryConfig,
     MemoryRegrets,
     MemoryStrategy,
-    SnapshotList,
     Snapshots,
     sample_bytes,
 )
@@ -262,11 +262,9 @@ def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR 
         return StoredCFR(space, sampler, regrets, policy)
     rule = LinearCFR() if chosen.memory.weighted else SAMPLED_RULES["cfr"]
     most_bytes = chosen.snapshot_megabytes << 20
-    if space.coded is not None:
-        kept = SnapshotList(regrets, rule, fallback=fallback, most_bytes=most_bytes)
-        return StoredCFR(space, sampler, regrets, kept)
-    listed = space.listed()
-    snapshots = Snapshots(
-        regrets, rule, listed.listing, listed.tables.own_reach, fallback=fallback, most_bytes=most_bytes
-    )
+    behaviour = None
+    if space.coded is None:
+        listed = space.listed()
+        behaviour = ListedBehaviour(listed.listing, listed.tables.own_reach)
+    snapshots = Snapshots(regrets, rule, behaviour, fallback=fallback, most_bytes=most_bytes)
     return StoredCFR(space, sampler, regrets, snapshots)

@@ -12,7 +12,7 @@ A *memory* keeps rows (what a network sees of an infoset), values and the iterat
 A minibatch is summed by row before the network sees it: the same gradient, from as many rows as differ.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -541,16 +541,25 @@ class MemoryStrategy:
         return {**fits, "strategy_memory": kept, "strategy_parameters": parameters}
 
 
-class SnapshotList(AnswersAtOnce):
-    """Advantage networks of all iterations, each with the weight of its iteration.
+class Snapshots(AnswersAtOnce):
+    """Single Deep CFR: every iteration's advantage network, played with the weight of its iteration.
 
     At most ``most_bytes`` of parameters are kept. When there are more, one network stands for two iterations each, then
     for four, and so on: the last of them, with the weight of all. So all times are thinned alike, none is forgotten.
-    In a game too large to list this is Single Deep CFR's average: what is played anywhere follows from the snapshots.
+    What is played anywhere follows from the snapshots. Where infosets are listed, its behaviour is also kept as sums.
     """
 
-    def __init__(self, regrets: MemoryRegrets, rule: Rule, *, fallback: int, most_bytes: int) -> None:
+    def __init__(
+        self,
+        regrets: MemoryRegrets,
+        rule: Rule,
+        listed: "ListedBehaviour | None",
+        *,
+        fallback: int,
+        most_bytes: int,
+    ) -> None:
         self._regrets = regrets
+        self._listed = listed
         self._rule = rule
         self._fallback = fallback
         self._averaged: set[int] = set()  # in this turn
@@ -587,14 +596,27 @@ class SnapshotList(AnswersAtOnce):
 
     def settle(self, iteration: int, players: tuple[int, ...]) -> None:
         for player in self._averaged:
-            self._settle(player, iteration)
+            count, before = len(self.weights[player]), self.weights[player][-1:]
+            thinned = self.keep(player, iteration)
+            if self._listed is None:
+                continue
+            # In a turn of the opponent this network is still the one that made the strategy.
+            scores = self._regrets.scores_at(player, None)
+            if thinned:
+                self._listed.begin(player)
+                for weight, flat in zip(self.weights[player][:-1], self.parameters[player][:-1], strict=True):
+                    module = self._regrets.memories[player].network.module_with(flat) if len(flat) else None
+                    kept = self._regrets.scores_with(player, module)
+                    self._listed.add(player, weight, kept, self._fallback)
+            elif len(self.weights[player]) > count > 0:
+                self._listed.add_last(player, before[0])
+            self._listed.set_last(player, scores, self._fallback)
         self._averaged.clear()
 
-    def _settle(self, player: int, iteration: int) -> None:
-        self.keep(player, iteration)
-
     def average(self) -> Float:
-        raise EquipoiseError("there are too many infosets for a table of the average")
+        if self._listed is None:
+            raise EquipoiseError("there are too many infosets for a table of the average")
+        return self._listed.with_last([sum(weights[-1:]) for weights in self.weights])
 
     def mixture(self, player: int) -> Mixture:
         """Return the strategy of each snapshot, by infoset."""
@@ -615,7 +637,7 @@ class SnapshotList(AnswersAtOnce):
             arrays[f"lengths{player}"] = lengths
             arrays[f"parameters{player}"] = np.concatenate([np.zeros(0, np.float32), *self.parameters[player]])
             arrays[f"weights{player}"] = np.array(self.weights[player])
-        return arrays
+        return arrays if self._listed is None else {**self._listed.state(), **arrays}
 
     def restore(self, state: State) -> None:
         self.strides = [int(stride) for stride in state["strides"]]
@@ -623,75 +645,63 @@ class SnapshotList(AnswersAtOnce):
             ends = np.cumsum(state[f"lengths{player}"])
             self.parameters[player] = np.split(state[f"parameters{player}"], ends[:-1]) if len(ends) else []
             self.weights[player] = [float(weight) for weight in state[f"weights{player}"]]
+        if self._listed is not None:
+            self._listed.restore(state)
 
     def diagnostics(self) -> Diagnostics:
         return {"snapshots": float(sum(len(each) for each in self.weights))}
 
 
-class Snapshots(SnapshotList):
-    """Single Deep CFR in a listed game: every iteration's advantage network, played with a weight of its iteration.
+class ListedBehaviour:
+    """What a mixture of snapshots plays in a listed game: the sum of weight x own reach x strategy, by table entry.
 
-    What is played is a mixture of all, by reach and weight; its behaviour is the sum of weight x own reach x strategy,
-    kept up to date as iterations pass: of all snapshots but the last, which may still give way to the next.
+    It is kept as iterations pass: of all snapshots but the last, which may still give way to the next.
     """
 
-    def __init__(
-        self,
-        regrets: MemoryRegrets,
-        rule: Rule,
-        listing: Listing,
-        reach: Callable[[Float], Float],
-        *,
-        fallback: int,
-        most_bytes: int,
-    ) -> None:
-        super().__init__(regrets, rule, fallback=fallback, most_bytes=most_bytes)
+    def __init__(self, listing: Listing, reach: Callable[[Float], Float]) -> None:
         self._listing = listing
         self._reach = reach  # own reach by table entry, of a strategy
         self._sums = np.zeros(int(listing.first[-1]))
         self._last = np.zeros(int(listing.first[-1]))  # own reach x strategy of the last snapshot
 
-    def _settle(self, player: int, iteration: int) -> None:
-        entries = self._listing.entries_of(player)
-        count, before = len(self.weights[player]), self.weights[player][-1:]
-        # In a turn of the opponent this network is still the one that made the strategy.
-        reached = self._reached(player, self._regrets.scores_at(player, None))
-        if self.keep(player, iteration):
-            self._add_up(player)
-        elif len(self.weights[player]) > count > 0:
-            self._sums[entries] += before[0] * self._last[entries]
-        self._last[entries] = reached
+    def begin(self, player: int) -> None:
+        """Forget a player's sums."""
+        self._sums[self._listing.entries_of(player)] = 0.0
 
-    def _reached(self, player: int, scores: FloatTable) -> Float:
+    def add(self, player: int, weight: float, scores: FloatTable, fallback: int) -> None:
+        """Add what a player plays by scores."""
+        self._sums[self._listing.entries_of(player)] += weight * self._reached(player, scores, fallback)
+
+    def add_last(self, player: int, weight: float) -> None:
+        """Add the last snapshot: it gives way no more."""
+        entries = self._listing.entries_of(player)
+        self._sums[entries] += weight * self._last[entries]
+
+    def set_last(self, player: int, scores: FloatTable, fallback: int) -> None:
+        """Let a player's last snapshot be the one with these scores."""
+        self._last[self._listing.entries_of(player)] = self._reached(player, scores, fallback)
+
+    def _reached(self, player: int, scores: FloatTable, fallback: int) -> Float:
         """Return a player's own reach x strategy, by entry, when it plays by scores."""
-        table = self._listing.table(
-            lambda who: scores if who == player else np.ones((self._infosets(who), scores.shape[1]))
-        )
-        strategy = match_table(table, self._listing.first, self._fallback)
-        reached: Float = (self._reach(strategy) * strategy)[self._listing.entries_of(player)]
+        listing = self._listing
+        other = listing.infosets_of(1 - player)
+        alike = np.ones((other.stop - other.start, scores.shape[1]))
+        strategy = match_table(listing.table(lambda who: scores if who == player else alike), listing.first, fallback)
+        reached: Float = (self._reach(strategy) * strategy)[listing.entries_of(player)]
         return reached
 
-    def _infosets(self, player: int) -> int:
-        own = self._listing.infosets_of(player)
-        return int(own.stop) - int(own.start)
-
-    def _add_up(self, player: int) -> None:
-        entries, network = self._listing.entries_of(player), self._regrets.memories[player].network
-        self._sums[entries] = 0.0
-        for weight, flat in zip(self.weights[player][:-1], self.parameters[player][:-1], strict=True):
-            module = network.module_with(flat) if len(flat) else None
-            self._sums[entries] += weight * self._reached(player, self._regrets.scores_with(player, module))
-
-    def average(self) -> Float:
+    def with_last(self, weights: Sequence[float]) -> Float:
+        """Return all sums, the last snapshots among them with these weights by player."""
         average = self._sums.copy()
-        for player in range(2):
+        for player, weight in enumerate(weights):
             entries = self._listing.entries_of(player)
-            average[entries] += sum(self.weights[player][-1:]) * self._last[entries]
+            average[entries] += weight * self._last[entries]
         return average
 
     def state(self) -> State:
-        return {"sums": self._sums, "last": self._last, **super().state()}
+        """Return the sums and the last snapshots."""
+        return {"sums": self._sums, "last": self._last}
 
     def restore(self, state: State) -> None:
-        super().restore(state)
+        """Continue from a saved state."""
         self._sums, self._last = state["sums"].copy(), state["last"].copy()

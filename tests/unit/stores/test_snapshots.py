@@ -14,7 +14,7 @@ from equipoise.solvers.representations import REPRESENTATIONS
 from equipoise.solvers.setup import Setup
 from equipoise.solvers.spaces import ListedSpace
 from equipoise.solvers.stored import StoredCFR
-from equipoise.stores.memories import MemoryConfig, MemoryRegrets, Snapshots
+from equipoise.stores.memories import ListedBehaviour, MemoryConfig, MemoryRegrets, Snapshots
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
 MOST = 5
@@ -34,8 +34,7 @@ def solver_of(most, rule=None, seed=0):
     snapshots = Snapshots(
         regrets,
         rule or LinearCFR(),
-        space.listing,
-        space.tables.own_reach,
+        ListedBehaviour(space.listing, space.tables.own_reach),
         fallback=UNIFORM,
         most_bytes=most * bytes_each + bytes_each // 2,
     )
