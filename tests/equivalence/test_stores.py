@@ -17,6 +17,7 @@ from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.spaces import ListedSpace
 from equipoise.solvers.stored import StoredCFR
+from equipoise.stores.listed import ListedIncrements, ListedSums
 from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
 from equipoise.stores.sums import TableRegrets, TableStrategy
 from equipoise.trees.best_response import Evaluator
@@ -138,13 +139,13 @@ def config_of(loss="squared", **options):
 
 def network_regrets(game, rule, cards="cards", **options):
     rows = infosets_of(game.form, cards)
-    return NetworkRegrets(rows, config_of(**options), SAMPLED_RULES[rule], seed=0, device=CPU)
+    return NetworkRegrets(ListedIncrements(rows), config_of(**options), SAMPLED_RULES[rule], seed=0, device=CPU)
 
 
 def network_strategy(game, rule, kind, cards="cards", **options):
     rows, tables = infosets_of(game.form, cards), TableMap(game.form)
     config = config_of("cross_entropy" if kind == "average" else "squared", kind=kind, **options)
-    return NetworkStrategy(rows, config, SAMPLED_RULES[rule], tables.own_reach, seed=0, device=CPU)
+    return NetworkStrategy(ListedSums(rows, tables.own_reach), config, SAMPLED_RULES[rule], seed=0, device=CPU)
 
 
 @every_game

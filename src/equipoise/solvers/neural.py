@@ -1,6 +1,7 @@
 """Neural recipes from their parameters: Double Neural CFR and its halves, Deep CFR, Single Deep CFR, NFSP."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from equipoise.networks.fitting import Fitting, Loss, Plateau
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.modules import FeedForward, Recurrent
 from equipoise.networks.network import Architecture
+from equipoise.networks.poker_rows import PokerRows
 from equipoise.regret.matching import BEST, UNIFORM
 from equipoise.regret.rules import LinearCFR
 from equipoise.sampling.schemes import External, Outcome, Robust
@@ -26,6 +28,8 @@ from equipoise.solvers.representations import Representation
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
 from equipoise.solvers.spaces import space_of
 from equipoise.solvers.stored import StoredCFR
+from equipoise.stores.coded import CodedIncrements, CodedSums
+from equipoise.stores.listed import ListedIncrements, ListedSums
 from equipoise.stores.memories import (
     ListedBehaviour,
     MemoryConfig,
@@ -34,13 +38,7 @@ from equipoise.stores.memories import (
     Snapshots,
     sample_bytes,
 )
-from equipoise.stores.networks import (
-    NetworkConfig,
-    NetworkRegrets,
-    NetworkStrategy,
-    RowRegretNetworks,
-    RowStrategyNetworks,
-)
+from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
 from equipoise.stores.sums import RegretStore, StrategyStore, TableRegrets, TableStrategy
 from equipoise.trees.treeplex import Float, Int64
 
@@ -77,32 +75,41 @@ def make_double_neural(
     sampler = space.means(sampling.scheme, batch=batch, averaging=averaging, fallback=UNIFORM)
     regrets: RegretStore
     strategies: StrategyStore
-    if (coded := space.coded) is not None:
-        if not isinstance(chosen, DoubleNeural):
-            raise NotSupported(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
-        seen = coded.seen
-
-        def unit(codes: Int64) -> Float:
-            """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
-            shares: Float = np.maximum(seen.chance_at(codes), 1.0 / batch)
-            return shares
-
-        config = _regret_network(chosen, setup.network)
-        regrets = RowRegretNetworks(seen, config, rule, unit, seed=seeds[0], device=space.device)
-        config = _strategy_network(chosen, setup.network, all_rows=False)
-        traverse = None if averaging == "own_reach" else sampler.rows
-        strategies = RowStrategyNetworks(seen, config, rule, traverse, seed=seeds[1], device=space.device)
-        return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
-    listed = space.listed()
-    regrets, strategies = TableRegrets(listed.listing, rule), TableStrategy(listed.listing, rule)
+    if (coded := space.coded) is not None and not isinstance(chosen, DoubleNeural):
+        raise NotSupported(f"{setup.game.name} is too large for tables of its infosets; dncfr needs none")
     if isinstance(chosen, RegretNetwork):
+        found = (
+            ListedIncrements(space.listed().seen)
+            if coded is None
+            else CodedIncrements(
+                coded.seen,
+                partial(_share_of_batch, coded.seen, batch),
+                networks=1 if chosen.shared else 2,
+                seed=seeds[0],
+            )
+        )
         config = _regret_network(chosen, setup.network)
-        regrets = NetworkRegrets(listed.seen, config, rule, seed=seeds[0], device=space.device)
+        regrets = NetworkRegrets(found, config, rule, seed=seeds[0], device=space.device)
+    else:
+        regrets = TableRegrets(space.listed().listing, rule)
     if isinstance(chosen, DoubleNeural | StrategyNetwork):
-        config = _strategy_network(chosen, setup.network, all_rows=chosen.strategy_sums.rows == "all")
-        mass = listed.mass(averaging)
-        strategies = NetworkStrategy(listed.seen, config, rule, mass, seed=seeds[1], device=space.device)
+        sums = (
+            ListedSums(space.listed().seen, space.listed().mass(averaging))
+            if coded is None
+            else CodedSums(coded.seen, None if averaging == "own_reach" else sampler.rows)
+        )
+        all_rows = coded is None and chosen.strategy_sums.rows == "all"
+        config = _strategy_network(chosen, setup.network, all_rows=all_rows)
+        strategies = NetworkStrategy(sums, config, rule, seed=seeds[1], device=space.device)
+    else:
+        strategies = TableStrategy(space.listed().listing, rule)
     return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
+
+
+def _share_of_batch(seen: PokerRows, batch: int, codes: Int64) -> Float:
+    """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
+    shares: Float = np.maximum(seen.chance_at(codes), 1.0 / batch)
+    return shares
 
 
 def _seeds(setup: Setup) -> list[int]:
