@@ -20,8 +20,8 @@ from equipoise.solvers.representations import REPRESENTATIONS
 from equipoise.solvers.setup import Setup
 from equipoise.solvers.spaces import CodedSpace
 from equipoise.stores.board_average import BoardAverage
+from equipoise.stores.coded import InfosetSums, sum_by_infoset
 from equipoise.stores.memories import Memory
-from equipoise.stores.networks import InfosetSums, sum_by_infoset
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_evaluator import BoardEvaluator
