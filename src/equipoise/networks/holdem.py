@@ -23,8 +23,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from equipoise.networks.grammars import Float32
 from equipoise.networks.network import Network, drawn
 from equipoise.networks.rows import Holdings, SeenRows, Which
+from equipoise.trees.codes import Grid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,24 +111,45 @@ class CardNetwork(Network):
         vectors = torch.bmm(embeddings.view(deals, ranks * suits, width), layer).view(-1, width)
         return torch.cat([vectors, vectors.new_zeros(1, width)])
 
-    def forward(self, inputs: CardInputs) -> Tensor:
-        """Return the outputs of rows."""
+    def _halves(self, cards: Tensor, bets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what the first layer of the trunk gets from each holding, and from each betting node."""
         width = self.card1.bias.shape[0]
-        added = functional.embedding_bag(inputs.cards, self.card_vectors(), mode="sum")
+        added = functional.embedding_bag(cards, self.card_vectors(), mode="sum")
         x = torch.relu(added + self.card1.bias)
         x = torch.relu(self.card2(x))
         x = torch.relu(self.card3(x))
-        y = torch.relu(self.bet1(inputs.bets))
+        y = torch.relu(self.bet1(bets))
         y = torch.relu(self.bet2(y) + y)
         of_cards = torch.mm(x, self.trunk1.weight[:, :width].t())
-        of_bets = torch.addmm(self.trunk1.bias, y, self.trunk1.weight[:, width:].t())
-        # In place from here on: passing over all rows costs as much as the arithmetic.
-        z = of_cards.index_select(0, inputs.holding).add_(of_bets.index_select(0, inputs.node)).relu_()
+        return of_cards, torch.addmm(self.trunk1.bias, y, self.trunk1.weight[:, width:].t())
+
+    def _trunk(self, z: Tensor) -> Tensor:
+        """Return the outputs of rows, from what goes into the first layer of the trunk. That is overwritten.
+
+        In place: passing over all rows costs as much as the arithmetic.
+        """
+        z = z.relu_()
         for layer in (self.trunk2, self.trunk3):
             z = torch.addmm(layer.bias, z, layer.weight.t()).add_(z).relu_()
-        z = functional.layer_norm(z, (width,))  # to mean zero and variance one
+        z = functional.layer_norm(z, (z.shape[1],))  # to mean zero and variance one
         out: Tensor = self.head(z)
         return out
+
+    def forward(self, inputs: CardInputs) -> Tensor:
+        """Return the outputs of rows."""
+        of_cards, of_bets = self._halves(inputs.cards, inputs.bets)
+        return self._trunk(of_cards.index_select(0, inputs.holding).add_(of_bets.index_select(0, inputs.node)))
+
+    def on_grid(self, seen: SeenRows, grid: Grid, device: torch.device) -> Float32:
+        """Return the outputs of a grid: cards once for each holding, bets once for each node, the trunk for pairs."""
+        torch.set_num_threads(1)
+        inputs, parts = card_inputs(seen.on_grid(grid), device), []
+        with torch.inference_mode():
+            of_cards, of_bets = self._halves(inputs.cards, inputs.bets)
+            for some in torch.split(of_cards, max(1, self.rows_at_once // len(grid.nodes))):
+                parts.append(self._trunk((some[:, None] + of_bets).view(-1, of_bets.shape[1])))
+            outputs: Float32 = torch.cat(parts).cpu().numpy()
+        return outputs
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs, by the output layer."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from equipoise.errors import NotSupported
 from equipoise.networks.grammars import Cards, Float32, Grammar, Step, grammar_of
 from equipoise.networks.rows import Bool, Holdings, Trie, Which
+from equipoise.trees.codes import Grid
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64
@@ -114,6 +115,9 @@ class Infosets:
 
     def holdings(self, rows: Which) -> Holdings:
         raise NotSupported("network=cards is for hold'em games that are too large to list; choose mlp or lstm")
+
+    def on_grid(self, grid: Grid) -> Holdings:
+        raise NotSupported("listed infosets are no pairs of holdings and betting nodes")
 
     @cached_property
     def trie(self) -> Trie:

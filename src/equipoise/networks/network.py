@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from equipoise.networks.grammars import Float32
 from equipoise.networks.rows import SeenRows, Which
+from equipoise.trees.codes import Grid
 from equipoise.trees.treeplex import Float
 
 if TYPE_CHECKING:
@@ -84,6 +86,10 @@ class Network(nn.Module):
             epochs=epochs,
             on_share=on_share,
         )
+
+    def on_grid(self, seen: SeenRows, grid: Grid, device: torch.device) -> Float32:
+        """Return the outputs of all infosets of a grid, holding by holding: row by row, unless parts can be shared."""
+        return read(seen, self, grid.codes(), device).astype(np.float32)
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs."""

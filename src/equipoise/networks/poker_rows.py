@@ -23,6 +23,7 @@ from equipoise.trees.codes import (
     NO_CARD,
     NODE_SHIFT,
     CardLayout,
+    Grid,
     card_layout,
     cards_of,
     codes_of,
@@ -185,12 +186,20 @@ class PokerRows:
         codes = _some(rows)
         held, holding = distinct(codes & CARDS_MASK)
         nodes, node = distinct(nodes_of(codes))
-        deck = self.tree.game.deck
+        return self._holdings(held, nodes)._replace(holding=holding, node=node)
+
+    def on_grid(self, grid: Grid) -> Holdings:
+        return self._holdings(grid.held, grid.nodes)
+
+    def _holdings(self, held: Int64, nodes: Int64) -> Holdings:
+        """Return holdings and nodes, without any rows."""
+        deck, none = self.tree.game.deck, np.zeros(0, np.int64)
         return Holdings(
             cards=cards_of(held, self._num_cards),
             bets=self._bets[nodes],
-            holding=holding,
-            node=node,
+            nodes=nodes,
+            holding=none,
+            node=none,
             deals=self._deals,
             ranks=len(deck.ranks),
             suits=len(deck.suits),

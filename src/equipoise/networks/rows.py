@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.networks.grammars import Float32
+from equipoise.trees.codes import Grid
 from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Int64
 
@@ -30,6 +31,7 @@ class Holdings(NamedTuple):
 
     cards: Int64  # [holdings, cards] -1: not dealt yet
     bets: Float32  # [nodes, positions] the size of each bet, -1 where there was none
+    nodes: Int64  # [nodes] their numbers
     holding: Int64  # [rows]
     node: Int64  # [rows]
     deals: tuple[int, ...]  # cards of each set that is dealt together: private, flop, ...
@@ -68,4 +70,7 @@ class SeenRows(Protocol):
         """Return the prefixes of rows' observed steps, for recurrent networks."""
 
     def holdings(self, rows: Which) -> Holdings:
-        """Return rows as cards and bets, for hold'em's network."""
+        """Return rows as cards and bets, for hold'em's networks."""
+
+    def on_grid(self, grid: Grid) -> Holdings:
+        """Return a grid's holdings and nodes; the rows are all pairs of them."""

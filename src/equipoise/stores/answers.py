@@ -5,6 +5,7 @@ A strategy is asked, saved and opened with parameters alone: neither samples nor
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.matching import BEST, UNIFORM, match_rows
 from equipoise.stores.sums import FloatTable, Mixture
+from equipoise.trees.codes import NODE_SHIFT, Grid
 from equipoise.trees.situations import normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
@@ -36,8 +38,10 @@ def uniform(legal: Bool) -> FloatTable:
 def softmax(outputs: Float, legal: Bool) -> Float:
     """Return the strategies that outputs stand for when they were fitted by cross-entropy."""
     logits = np.where(legal, outputs, -np.inf)
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    strategies: Float = powers / powers.sum(axis=1, keepdims=True)
+    # Column by column: rows are short, and a reduction over each costs more than its numbers.
+    largest = reduce(np.maximum, logits.T)
+    powers = np.exp(logits - largest[:, None])
+    strategies: Float = powers / reduce(np.add, powers.T)[:, None]
     return strategies
 
 
@@ -73,6 +77,14 @@ class NetworkAnswers:
         if self.network is None:
             return uniform(legal)
         return ANSWERS[self.answer](read(self.seen, self.network, rows, self.device), legal)
+
+    def on_grid(self, grid: Grid) -> FloatTable:
+        """Return the probabilities of actions at all infosets of a grid, holding by holding."""
+        legal = np.tile(self.seen.legal_at(grid.nodes << NODE_SHIFT), (len(grid.held), 1))
+        if self.network is None:
+            return uniform(legal)
+        outputs = self.network.on_grid(self.seen, grid, self.device)
+        return ANSWERS[self.answer](outputs.astype(np.float64), legal)
 
 
 def answers_of(trained: TrainedNetwork, answer: str, *, fitted: bool = True) -> NetworkAnswers:

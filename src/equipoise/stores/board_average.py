@@ -16,10 +16,10 @@ from equipoise.errors import NotSupported
 from equipoise.networks.network import Architecture
 from equipoise.networks.poker_rows import PokerRows, poker_rows
 from equipoise.stores.answers import Arrays, mixture_parts, open_mixtures
-from equipoise.stores.sums import FloatTable, Mixture, StrategyAt
+from equipoise.stores.sums import FloatTable, Mixture, StrategyAt, on_grid
 from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.board_form import BoardForm, first_entries_by_node
-from equipoise.trees.codes import Int8, codes_of
+from equipoise.trees.codes import Grid, Int8, codes_of
 from equipoise.trees.distinct import distinct
 from equipoise.trees.situations import Bool, Situations, has_weight, normalised_rows
 from equipoise.trees.treeplex import Float, Int64
@@ -149,10 +149,15 @@ class BoardAverage(MixturePlay):
     def _strategies(self, strategy_at: StrategyAt, cards: Int8, nodes: Int64) -> FloatTable:
         """Return a strategy at some nodes; [hands, nodes, columns]."""
         rows = self._rows
-        node = np.tile(nodes, len(cards))
-        rounds = rows.tree.nodes.round[node].astype(np.int64)
-        codes, which = distinct(codes_of(rows.layout, np.repeat(cards, len(nodes), axis=0), rounds, node))
-        return strategy_at(codes)[which].reshape(len(cards), len(nodes), -1)
+        rounds = rows.tree.nodes.round[nodes].astype(np.int64)
+        out = np.empty((len(cards), len(nodes), rows.num_columns))
+        for betting_round in np.unique(rounds):  # a grid is of one round: hands that differ later may be one before
+            own = np.flatnonzero(rounds == betting_round)
+            same = np.full(len(cards), betting_round), np.zeros(len(cards), np.int64)
+            held, which = distinct(codes_of(rows.layout, cards, *same))
+            played = on_grid(strategy_at, Grid(held, nodes[own]))
+            out[:, own] = played.reshape(len(held), len(own), -1)[which]
+        return out
 
 
 def open_play(

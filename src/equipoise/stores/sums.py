@@ -9,6 +9,7 @@ import numpy.typing as npt
 from equipoise.compiled import kernel
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.rows import Rows
+from equipoise.trees.codes import Grid
 from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64
 from equipoise.work import Report
@@ -94,6 +95,12 @@ class AnswersAtOnce:
 
 StrategyAt = Callable[[Int64], FloatTable]  # infosets -> [infosets, columns] probabilities
 Mixture = Sequence[tuple[float, StrategyAt]]
+
+
+def on_grid(strategy_at: StrategyAt, grid: Grid) -> FloatTable:
+    """Return what a strategy plays on a grid, holding by holding; one that knows no grids is asked for codes."""
+    asked: StrategyAt | None = getattr(strategy_at, "on_grid", None)
+    return strategy_at(grid.codes()) if asked is None else asked(grid)  # type: ignore[arg-type]
 
 
 def weight_until(rule: Rule, iteration: int) -> float:

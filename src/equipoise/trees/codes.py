@@ -26,6 +26,7 @@ CARDS_MASK = (1 << NODE_SHIFT) - 1
 MOST_NODES = (1 << (63 - NODE_SHIFT)) // 3  # of a betting tree: networks number three steps a node in the same bits
 MOST_RANKS = 13  # where suits are renamed: the ranks of four deals then fit in 64 bits
 MOST_DEALS = 4
+NO_NUMBER = -1
 
 Int8 = npt.NDArray[np.int8]
 
@@ -129,6 +130,31 @@ def code_of(layout: CardLayout, hand: Sequence[int], board: Sequence[int], betti
     cards = np.zeros((1, MOST_CARDS), np.int8)
     cards[0, : len(hand) + len(board)] = [*hand, *board]
     return int(codes_of(layout, cards, np.array([betting_round]), np.array([node]))[0])
+
+
+class Grid(NamedTuple):
+    """Infosets of one round as all pairs of some holdings and some betting nodes: each part can be worked on once.
+
+    A grid that is asked for again and again has a number, so that what is known of it can be found.
+    """
+
+    held: Int64  # [holdings] codes of cards at node 0, all different
+    nodes: Int64  # [nodes] decisions, all of the same round
+    number: int = NO_NUMBER
+
+    @property
+    def size(self) -> int:
+        """Return the number of infosets."""
+        return len(self.held) * len(self.nodes)
+
+    def codes(self) -> Int64:
+        """Return the codes of all infosets, holding by holding."""
+        return (self.held[:, None] | (self.nodes << NODE_SHIFT)).ravel()
+
+
+def codes_in(infosets: Int64 | Grid) -> Int64:
+    """Return infosets one by one."""
+    return infosets.codes() if isinstance(infosets, Grid) else infosets
 
 
 def nodes_of(codes: Int64) -> Int64:

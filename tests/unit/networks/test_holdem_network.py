@@ -18,7 +18,7 @@ from equipoise.networks.network import make_network, num_parameters, read
 from equipoise.networks.poker_rows import poker_rows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.trees.betting_tree import betting_tree
-from equipoise.trees.codes import cards_of, codes_of, nodes_of
+from equipoise.trees.codes import CARDS_MASK, Grid, cards_of, codes_of, nodes_of
 from tests.naive.holdem_network import PrintedNetwork, printed_from
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
@@ -221,3 +221,20 @@ def test_a_network_of_codes_learns_which_hands_are_pairs(seed, level):
     # 16 seeds: 0.009, median 0.014, 0.021. The best constant: above 0.09.
     assert level(missed) < 0.05 < 0.09 < np.abs(target - target.mean()).mean()
     assert network.network.inputs_of(rows, codes, CPU).holding.shape == codes.shape
+
+
+@pytest.mark.parametrize("architecture", [CardsAndBets(width=8), FeedForward(width=8, layers=2)])
+def test_a_grid_is_read_as_its_rows_are(architecture):
+    rows = rows_of("flop_holdem")
+    own = rows.own_rows((1,))
+    network = make_network(rows, architecture, torch.Generator().manual_seed(3), head=1.0, rows=own)
+    nodes = np.unique(nodes_of(own[rows.tree.nodes.round[nodes_of(own)] == 1]))
+    held = np.unique(own[nodes_of(own) == nodes[0]] & CARDS_MASK)
+    grid = Grid(held, nodes)
+    assert grid.size == len(nodes) * len(held) > 50
+    expected = read(rows, network, grid.codes(), CPU)
+    found = network.on_grid(rows, grid, CPU)
+    assert found.shape == expected.shape and np.ptp(expected) > 0.1
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    network.rows_at_once = len(nodes)  # a holding at a time
+    np.testing.assert_allclose(network.on_grid(rows, grid, CPU), expected, atol=1e-6)
