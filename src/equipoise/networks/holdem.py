@@ -37,7 +37,9 @@ class CardsAndBets:
 
     def make(self, seen: SeenRows, rows: Which) -> "CardNetwork":
         held = seen.holdings(rows)
-        return CardNetwork(len(held.deals), held.ranks, held.suits, held.bets.shape[1], seen.num_columns, self)
+        strength = 0 if held.strength is None else held.strength.shape[1]
+        sizes = held.bets.shape[1], seen.num_columns
+        return CardNetwork(len(held.deals), held.ranks, held.suits, *sizes, self, strength=strength)
 
     def header(self) -> Mapping[str, Any]:
         return {"kind": "cards", **asdict(self)}
@@ -50,6 +52,7 @@ class CardInputs(NamedTuple):
     bets: Tensor  # [nodes, 2 x positions] sizes, then whether there was a bet
     holding: Tensor  # [rows]
     node: Tensor  # [rows]
+    strength: Tensor | None  # [holdings, features]
 
 
 def card_inputs(seen: Holdings, device: torch.device) -> CardInputs:
@@ -58,17 +61,30 @@ def card_inputs(seen: Holdings, device: torch.device) -> CardInputs:
     offset = np.repeat(deck * np.arange(len(seen.deals)), seen.deals)
     places = np.where(seen.cards >= 0, seen.cards + offset, deck * len(seen.deals))
     bets = np.concatenate([np.maximum(seen.bets, 0.0), (seen.bets >= 0.0).astype(np.float32)], axis=1)
-    return CardInputs(*(torch.from_numpy(each).to(device) for each in (places, bets, seen.holding, seen.node)))
+    arrays = (places, bets, seen.holding, seen.node)
+    strength = None if seen.strength is None else torch.from_numpy(seen.strength).to(device)
+    return CardInputs(*(torch.from_numpy(each).to(device) for each in arrays), strength=strength)
 
 
 class CardNetwork(Network):
-    """B19 Appendix C. Layers start as :class:`ResidualNetwork` has it."""
+    """B19 Appendix C. Layers start as :class:`ResidualNetwork` has it.
+
+    Hand strength, if networks are to see it, goes into the first card layer.
+    """
 
     rows_at_once = 4096  # what a layer makes of them then stays in the cache
     row_by_row = False
 
     def __init__(
-        self, deals: int, ranks: int, suits: int, positions: int, outputs: int, architecture: CardsAndBets
+        self,
+        deals: int,
+        ranks: int,
+        suits: int,
+        positions: int,
+        outputs: int,
+        architecture: CardsAndBets,
+        *,
+        strength: int = 0,
     ) -> None:
         super().__init__(architecture)
         width = architecture.width
@@ -84,6 +100,7 @@ class CardNetwork(Network):
         self.trunk2 = nn.Linear(width, width)
         self.trunk3 = nn.Linear(width, width)
         self.head = nn.Linear(width, outputs)
+        self.strength = nn.Linear(strength, width, bias=False) if strength else None
 
     def inputs_of(self, seen: SeenRows, rows: Which, device: torch.device) -> CardInputs:
         return card_inputs(seen.holdings(rows), device)
@@ -111,14 +128,17 @@ class CardNetwork(Network):
         vectors = torch.bmm(embeddings.view(deals, ranks * suits, width), layer).view(-1, width)
         return torch.cat([vectors, vectors.new_zeros(1, width)])
 
-    def _halves(self, cards: Tensor, bets: Tensor) -> tuple[Tensor, Tensor]:
+    def _halves(self, inputs: CardInputs) -> tuple[Tensor, Tensor]:
         """Return what the first layer of the trunk gets from each holding, and from each betting node."""
         width = self.card1.bias.shape[0]
-        added = functional.embedding_bag(cards, self.card_vectors(), mode="sum")
+        added = functional.embedding_bag(inputs.cards, self.card_vectors(), mode="sum")
+        if self.strength is not None:
+            assert inputs.strength is not None
+            added = added + self.strength(inputs.strength)
         x = torch.relu(added + self.card1.bias)
         x = torch.relu(self.card2(x))
         x = torch.relu(self.card3(x))
-        y = torch.relu(self.bet1(bets))
+        y = torch.relu(self.bet1(inputs.bets))
         y = torch.relu(self.bet2(y) + y)
         of_cards = torch.mm(x, self.trunk1.weight[:, :width].t())
         return of_cards, torch.addmm(self.trunk1.bias, y, self.trunk1.weight[:, width:].t())
@@ -137,7 +157,7 @@ class CardNetwork(Network):
 
     def forward(self, inputs: CardInputs) -> Tensor:
         """Return the outputs of rows."""
-        of_cards, of_bets = self._halves(inputs.cards, inputs.bets)
+        of_cards, of_bets = self._halves(inputs)
         return self._trunk(of_cards.index_select(0, inputs.holding).add_(of_bets.index_select(0, inputs.node)))
 
     def on_grid(self, seen: SeenRows, grid: Grid, device: torch.device) -> Float32:
@@ -145,7 +165,7 @@ class CardNetwork(Network):
         torch.set_num_threads(1)
         inputs, parts = card_inputs(seen.on_grid(grid), device), []
         with torch.inference_mode():
-            of_cards, of_bets = self._halves(inputs.cards, inputs.bets)
+            of_cards, of_bets = self._halves(inputs)
             for some in torch.split(of_cards, max(1, self.rows_at_once // len(grid.nodes))):
                 parts.append(self._trunk((some[:, None] + of_bets).view(-1, of_bets.shape[1])))
             outputs: Float32 = torch.cat(parts).cpu().numpy()

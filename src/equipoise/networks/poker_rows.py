@@ -15,6 +15,7 @@ import numpy as np
 
 from equipoise.games.betting import FOLD
 from equipoise.networks.grammars import Cards, Float32, PokerGrammar
+from equipoise.networks.strength import HandStrength, hand_strength
 from equipoise.networks.rows import Bool, Holdings, Trie, Which
 from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.codes import (
@@ -44,6 +45,7 @@ class PokerRows:
 
     tree: BettingTree
     layout: CardLayout
+    strength: HandStrength | None = None  # None: networks see cards alone
 
     listing: None = None  # infosets are too many
     num_listed: None = None
@@ -51,7 +53,7 @@ class PokerRows:
     @property
     def digest(self) -> str:
         """Return a hash of how infosets are coded."""
-        return digest(self.tree.nodes[:5], self.layout)
+        return digest(self.tree.nodes[:5], self.layout, *([] if self.strength is None else ["strength"]))
 
     @property
     def num_columns(self) -> int:
@@ -194,8 +196,9 @@ class PokerRows:
     def _holdings(self, held: Int64, nodes: Int64) -> Holdings:
         """Return holdings and nodes, without any rows."""
         deck, none = self.tree.game.deck, np.zeros(0, np.int64)
+        cards = cards_of(held, self._num_cards)
         return Holdings(
-            cards=cards_of(held, self._num_cards),
+            cards=cards,
             bets=self._bets[nodes],
             nodes=nodes,
             holding=none,
@@ -203,6 +206,7 @@ class PokerRows:
             deals=self._deals,
             ranks=len(deck.ranks),
             suits=len(deck.suits),
+            strength=None if self.strength is None else self.strength.of(cards),
         )
 
     @cached_property
@@ -300,6 +304,10 @@ def _mark(table: Float32, cards: Int64, first: int) -> None:
     table[row, first + cards[row, place]] = 1.0
 
 
-def poker_rows(tree: BettingTree, cards: Cards) -> PokerRows:
-    """Return the rows of a game; with ``ranks``, rows that differ by names of suits only are one."""
-    return PokerRows(tree=tree, layout=card_layout(tree.game, renamed=cards == "ranks"))
+def poker_rows(tree: BettingTree, cards: Cards, *, strength: bool = False) -> PokerRows:
+    """Return the rows of a game; with ``ranks``, rows that differ by names of suits only are one.
+
+    With ``strength``, networks of cards see how strong hands are, besides.
+    """
+    seen = hand_strength(tree.game) if strength else None
+    return PokerRows(tree=tree, layout=card_layout(tree.game, renamed=cards == "ranks"), strength=seen)

@@ -37,6 +37,7 @@ class Holdings(NamedTuple):
     deals: tuple[int, ...]  # cards of each set that is dealt together: private, flop, ...
     ranks: int
     suits: int
+    strength: Float32 | None = None  # [holdings, features] hand strength, where networks see it
 
 
 class SeenRows(Protocol):

@@ -180,6 +180,12 @@ class Network:
         when={"network": (*NETWORKS, "cards")},
     )
     layers: int = knob(3, Whole(1), "hidden layers", when={"network": ("mlp",)})
+    strength: bool = knob(
+        "no",
+        YesNo(),
+        "networks see how strong a hand is on its board, besides the cards; for games over boards, such as flop_holdem",
+        when={"network": ("cards",), "game": ("codes",)},
+    )
 
 
 def _in_algorithm_2(value: object) -> Any:

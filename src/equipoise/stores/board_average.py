@@ -40,7 +40,8 @@ class MixturePlay:
         """Return what the strategy can be opened from."""
         header, arrays = mixture_parts(self._mixtures)
         cards = "ranks" if self._rows.layout.renamed else "cards"
-        return {"kind": "networks", "cards": cards, "layout": self._rows.digest, **header}, arrays
+        strength = {} if self._rows.strength is None else {"strength": True}
+        return {"kind": "networks", "cards": cards, **strength, "layout": self._rows.digest, **header}, arrays
 
     def probabilities_at(self, asked: Situations) -> FloatTable:
         """Return the probabilities of actions at some infosets, by column."""
@@ -170,7 +171,7 @@ def open_play(
     """Return what networks play from its parts; raise ValueError or KeyError for parts that do not fit together."""
     if header["cards"] not in ("ranks", "cards"):
         raise ValueError("it does not say what its networks see of cards")
-    rows = poker_rows(tree, header["cards"])
+    rows = poker_rows(tree, header["cards"], strength=header.get("strength") is True)
     if header["layout"] != rows.digest:
         raise NotSupported("its networks see infosets in another way than networks of this version of equipoise")
     return MixturePlay(rows, open_mixtures(rows, header, arrays, device, own))
