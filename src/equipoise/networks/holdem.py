@@ -61,9 +61,11 @@ def card_inputs(seen: Holdings, device: torch.device) -> CardInputs:
     offset = np.repeat(deck * np.arange(len(seen.deals)), seen.deals)
     places = np.where(seen.cards >= 0, seen.cards + offset, deck * len(seen.deals))
     bets = np.concatenate([np.maximum(seen.bets, 0.0), (seen.bets >= 0.0).astype(np.float32)], axis=1)
-    arrays = (places, bets, seen.holding, seen.node)
+    cards, sizes, holding, node = (
+        torch.from_numpy(each).to(device) for each in (places, bets, seen.holding, seen.node)
+    )
     strength = None if seen.strength is None else torch.from_numpy(seen.strength).to(device)
-    return CardInputs(*(torch.from_numpy(each).to(device) for each in arrays), strength=strength)
+    return CardInputs(cards, sizes, holding, node, strength)
 
 
 class CardNetwork(Network):

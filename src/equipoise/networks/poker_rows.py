@@ -15,8 +15,8 @@ import numpy as np
 
 from equipoise.games.betting import FOLD
 from equipoise.networks.grammars import Cards, Float32, PokerGrammar
-from equipoise.networks.strength import HandStrength, hand_strength
 from equipoise.networks.rows import Bool, Holdings, Trie, Which
+from equipoise.networks.strength import HandStrength, hand_strength
 from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.codes import (
     CARD_BITS,

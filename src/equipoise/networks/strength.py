@@ -115,7 +115,8 @@ def hand_strength(game: PokerGame) -> HandStrength:
     form = board_form(game)
     start_class, weight = form.pairs.start_class, form.pairs.start_weight
     ungrouped = wins(form, np.zeros(form.num_starting_classes, np.int64))[:, 0]
-    mean = np.bincount(start_class, weight * ungrouped, form.num_starting_classes)
+    mean = np.zeros(form.num_starting_classes)
+    np.add.at(mean, start_class, weight * ungrouped)
     won = wins(form, start_groups(form, mean))
     table = np.concatenate([won[:, :1], spline(won[:, 0]), won[:, 1:], _counts(form)], axis=1)
     start = np.zeros((len(mean), FEATURES))

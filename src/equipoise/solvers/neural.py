@@ -70,7 +70,7 @@ def make_double_neural(
 ) -> StoredCFR:
     """Return Double Neural CFR, or with one of its two networks replaced by a table."""
     sampling, seeds = chosen.sampling, _seeds(setup)
-    space, rule = space_of(setup, representation, chosen.network.cards), SAMPLED_RULES[sampling.rule]
+    space, rule = space_of(setup, representation, chosen.network), SAMPLED_RULES[sampling.rule]
     batch, averaging = sampling.batch, sampling.averaging
     sampler = space.means(sampling.scheme, batch=batch, averaging=averaging, fallback=UNIFORM)
     regrets: RegretStore
@@ -252,7 +252,7 @@ def _deep_scheme(sampling: DeepSampling) -> External | Robust | Outcome:
 def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR:
     """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
     space, seeds, config = (
-        space_of(setup, representation, chosen.network.cards),
+        space_of(setup, representation, chosen.network),
         _seeds(setup),
         _regret_memory(chosen, setup.network),
     )

@@ -249,7 +249,7 @@ def make_nfsp(setup: Setup, representation: Representation, chosen: SelfPlaying)
         )
     config, seeds = _config(chosen, setup.network), Seeds.of(setup.seed)
     common: dict[str, Any] = {"episodes": config.episodes, "anticipatory": config.anticipatory, "seed": setup.seed}
-    space = space_of(setup, representation, chosen.network.cards)
+    space = space_of(setup, representation, chosen.network)
     agents = make_agents(space.seen, config.architecture, seeds, space.device)
     play: SelfPlay
     if (coded := space.coded) is not None:

@@ -16,7 +16,6 @@ from equipoise.errors import NotSupported
 from equipoise.games import TERMINAL
 from equipoise.memory import require
 from equipoise.networks.devices import find_device
-from equipoise.networks.grammars import Cards
 from equipoise.networks.infosets import Infosets, infosets_of
 from equipoise.networks.poker_rows import PokerRows, poker_rows
 from equipoise.networks.rows import SeenRows
@@ -26,6 +25,7 @@ from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.rows import Sampler
 from equipoise.sampling.schemes import External, Outcome, Robust
 from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_listed
+from equipoise.solvers.parameters import Network
 from equipoise.solvers.representations import Representation
 from equipoise.solvers.setup import Form, Setup
 from equipoise.stores.board_average import BoardAverage, MixturePlay
@@ -84,19 +84,19 @@ class Space(Protocol):
         """Return, by infoset of a listed game, whether a store's average has any weight there."""
 
 
-def space_of(setup: Setup, representation: Representation, cards: Cards) -> Space:
-    """Return a game's space; ``cards`` says whether infosets that differ by names of suits are one."""
+def space_of(setup: Setup, representation: Representation, network: Network) -> Space:
+    """Return a game's space; ``network`` says what networks see of infosets."""
     torch.set_num_threads(1)  # these networks are too small to share out; parts of a batch are shared out instead
-    return SPACES[representation.settings](setup, representation, cards)
+    return SPACES[representation.settings](setup, representation, network)
 
 
 class ListedSpace:
     """A game whose infosets are listed: stores are read for all of them once a turn."""
 
-    def __init__(self, setup: Setup, representation: Representation, cards: Cards) -> None:
+    def __init__(self, setup: Setup, representation: Representation, network: Network) -> None:
         self.tables, self.sampled = compile_listed(setup.game, representation.name, buffered=True)
         self.form: SequenceForm = self.tables.form
-        self.seen: Infosets = infosets_of(self.form, cards)
+        self.seen: Infosets = infosets_of(self.form, network.cards)
         self.device = find_device(setup.device)
         self._seed, self._threads = setup.seed, setup.threads
 
@@ -157,11 +157,12 @@ class ListedSpace:
 class CodedSpace:
     """A poker game too large to list: traversals run in lockstep, and ask for the scores of what they meet."""
 
-    def __init__(self, setup: Setup, representation: Representation, cards: Cards) -> None:
+    def __init__(self, setup: Setup, representation: Representation, network: Network) -> None:
         self.form: BoardForm | UnmeasuredForm = representation.form(setup.game)
         require_codes(self.form.game)
         self.tree = betting_tree(self.form.game)
-        self.seen: PokerRows = poker_rows(self.tree, cards)
+        strength = network.network == "cards" and network.strength
+        self.seen: PokerRows = poker_rows(self.tree, network.cards, strength=strength)
         self._play = MixturePlay if representation.evaluator is None else partial(BoardAverage, self.form)
         self.device = find_device(setup.device)
         self._seed, self._threads = setup.seed, setup.threads
@@ -232,7 +233,7 @@ class CodedSpace:
         """Return nothing: the average strategy itself says where it has any weight."""
 
 
-SPACES: dict[str, Callable[[Setup, Representation, Cards], Space]] = {"listed": ListedSpace, "codes": CodedSpace}
+SPACES: dict[str, Callable[[Setup, Representation, Network], Space]] = {"listed": ListedSpace, "codes": CodedSpace}
 
 
 def largest_payoff(game: SampledGame) -> float:
