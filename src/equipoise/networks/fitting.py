@@ -62,6 +62,9 @@ class Fitting:
     clip_value: float = 0.0  # 0: no clipping
     clip_norm: float = 0.0
     keep_optimiser: bool = True
+    # A fit whose first step pulls all outputs by less than this, in sum, is left out. Adam makes steps of full size
+    # from gradients of any size, so a network whose targets are what it says already would be led by rounding errors.
+    least_pull: float = 0.0
     plateau: Plateau | None = None
     loss: Loss = "squared"
 
@@ -124,6 +127,11 @@ def fit(
     if fitting.slower_power > 0.0:
         rate *= min(1.0, fitting.slower_after / fit_number) ** fitting.slower_power
         rate *= min(1.0, fitting.slowest_after / fit_number) ** (1.0 - fitting.slower_power)
+    if fitting.least_pull > 0.0 and isinstance(examples, tuple):
+        with torch.no_grad():
+            loss, pull = loss_and_gradient(fitting.loss, network(examples.inputs), examples.target, examples.weight)
+        if float(pull.abs().sum()) < fitting.least_pull:
+            return Fitted(float(loss), 0, time.perf_counter() - started)
     schedule = _PlateauSchedule(fitting.plateau, rate) if fitting.plateau is not None else None
     best: list[Tensor] | None = None
     steps = 0

@@ -49,6 +49,9 @@ class Grammar(Protocol):
     def cells(self, steps: Sequence[Step]) -> Float32:
         """Return one row of numbers for each of some steps."""
 
+    def hints(self, steps: Sequence[Step]) -> Float32:
+        """Return what cells do not say of each step, though it helps; no columns: nothing."""
+
     def flat(self, row_keys: Sequence[str]) -> Float32:
         """Return one vector for each row key."""
 
@@ -144,6 +147,11 @@ class PokerGrammar:
     def _pair_flag(self) -> int:
         return int(self._by_rank)
 
+    def _paired(self, mine: Sequence[int], open_cards: Sequence[int]) -> bool:
+        """Return whether some rank is in both."""
+        ranks = [{n if self._by_rank else self._deck.rank(n) for n in cards} for cards in (mine, open_cards)]
+        return bool(ranks[0] & ranks[1])
+
     def cells(self, steps: Sequence[Step]) -> Float32:
         """Return cells as DN19 has them; 21 numbers on no-limit Leduc: 6 + 6 + fold, spent, 6 dealt + who acts."""
         kinds = self._kinds
@@ -159,7 +167,15 @@ class PokerGrammar:
                 row[[2 * kinds + 2 + card for card in open_cards]] = 1.0
             row[3 * kinds + 2] = actor == 1
             if self._pair_flag:
-                row[3 * kinds + 3] = bool(set(mine) & set(open_cards))
+                row[3 * kinds + 3] = self._paired(mine, open_cards)
+        return table
+
+    def hints(self, steps: Sequence[Step]) -> Float32:
+        """Return a flag for a pair with the board, unless cells have it: with suits, it takes a network long to see."""
+        table = np.zeros((len(steps), 1 - self._pair_flag), np.float32)
+        for row, step in zip(table, steps, strict=True):
+            hand, board, *_ = cast(PokerStep, step)
+            row[:] = self._paired(self._numbers(hand), self._numbers(board))
         return table
 
     def flat(self, row_keys: Sequence[str]) -> Float32:
@@ -172,10 +188,7 @@ class PokerGrammar:
             mine, open_cards = self._numbers(hand), self._numbers(board)
             cards[n, mine] = 1.0
             cards[n, [self._kinds + card for card in open_cards]] = 1.0
-            ranks = [
-                {number if self._by_rank else self._deck.rank(number) for number in set_} for set_ in (mine, open_cards)
-            ]
-            cards[n, -1] = bool(ranks[0] & ranks[1])
+            cards[n, -1] = self._paired(mine, open_cards)
         rounds = [[_TOKENS.findall(part) for part in re.findall(r"[^/]*/?", text)[:-1]] for text in bettings]
         num_rounds = len(self._game.betting.rounds)
         longest = [max((len(each[r]) for each in rounds if len(each) > r), default=0) for r in range(num_rounds)]
@@ -226,6 +239,9 @@ class TokenGrammar:
         for row, step in zip(table, steps, strict=True):
             row[column[str(step)]] = 1.0
         return table
+
+    def hints(self, steps: Sequence[Step]) -> Float32:
+        return np.zeros((len(steps), 0), np.float32)
 
     def flat(self, row_keys: Sequence[str]) -> Float32:
         """Return which tokens a key has and, unless that tells all keys apart, which stands where."""

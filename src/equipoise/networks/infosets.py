@@ -138,8 +138,14 @@ def _trie(sequences: Sequence[tuple[Step, ...]], grammar: Grammar) -> Trie:
     level_start = np.cumsum([0, *(len(level) for level in levels)])
     prefixes = [prefix for level in levels for prefix in level]
     last = np.array([level_start[depth] + number for depth, number in ends], np.int64)
-    cells = grammar.cells([step for _, step in prefixes])
-    return Trie(cells, np.array([parent for parent, _ in prefixes], np.int64), level_start.astype(np.int64), last)
+    seen = [step for _, step in prefixes]
+    return Trie(
+        cells=grammar.cells(seen),
+        hints=grammar.hints(seen),
+        parent=np.array([parent for parent, _ in prefixes], np.int64),
+        level_start=level_start.astype(np.int64),
+        last=last,
+    )
 
 
 def sub_trie(trie: Trie, rows: Int64) -> Trie:
@@ -160,7 +166,13 @@ def sub_trie(trie: Trie, rows: Int64) -> Trie:
         above = trie.level_start[level - 1] + trie.parent[needed[level]]
         parents.append(np.searchsorted(needed[level - 1], above))
     kept = np.concatenate(needed)
-    return Trie(trie.cells[kept], np.concatenate(parents), starts, np.searchsorted(kept, last)[renumbered])
+    return Trie(
+        cells=trie.cells[kept],
+        hints=trie.hints[kept],
+        parent=np.concatenate(parents),
+        level_start=starts,
+        last=np.searchsorted(kept, last)[renumbered],
+    )
 
 
 def infosets_of(form: SequenceForm, cards: Cards = "ranks") -> Infosets:

@@ -9,7 +9,6 @@ in all that counts. The same as `RecurrentNetwork` does in PyTorch, up to roundi
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from equipoise.compiled import inlined, kernel
 from equipoise.networks.grammars import Float32
@@ -20,12 +19,15 @@ NO_ATTENTION, RELU, RESIDUAL = range(3)  # a state's weight in the summary: the 
 LANES = 16  # widths are filled up to a multiple of it
 
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
-# tanh as a quotient of polynomials: a few units in the last place, and no branch. (Eigen's, in the public domain of
-# numerical analysis: a minimax fit on [-7.9, 7.9], beyond which float32 has no other number than 1.)
+# tanh as a quotient of two polynomials in x, a minimax fit as in Eigen: right to a few units in the last place, without
+# a branch. Beyond the bound, float32 has no number nearer than 1.
 BOUND = np.float32(7.90531110763549805)
-A1, A3, A5, A7 = (np.float32(a) for a in (4.89352455891786e-03, 6.37261928875436e-04, 1.48572235717979e-05, 5.12229709037114e-08))
-A9, A11, A13 = (np.float32(a) for a in (-8.60467152213735e-11, 2.00018790482477e-13, -2.76076847742355e-16))
-B0, B2, B4, B6 = (np.float32(b) for b in (4.89352518554385e-03, 2.26843463243900e-03, 1.18534705686654e-04, 1.19825839466702e-06))
+A1, A3 = np.float32(4.89352455891786e-03), np.float32(6.37261928875436e-04)
+A5, A7 = np.float32(1.48572235717979e-05), np.float32(5.12229709037114e-08)
+A9, A11 = np.float32(-8.60467152213735e-11), np.float32(2.00018790482477e-13)
+A13 = np.float32(-2.76076847742355e-16)
+B0, B2 = np.float32(4.89352518554385e-03), np.float32(2.26843463243900e-03)
+B4, B6 = np.float32(1.18534705686654e-04), np.float32(1.19825839466702e-06)
 
 
 class SparseTrie(NamedTuple):
@@ -105,7 +107,8 @@ def _needed(parent: Int64, last: Int64) -> tuple[Int64, Int64, Int64]:
 
 
 @kernel
-def _forth(trie: SparseTrie, own: Parameters, kind: int, last: Int64) -> Walked:
+def walk(trie: SparseTrie, own: Parameters, kind: int, last: Int64) -> Walked:
+    """Return all states of the prefixes that rows need, given each row's last prefix."""
     width, inputs = own.weight_hh.shape[1], own.weight_ih.shape[1]
     room = (width + LANES - 1) // LANES * LANES
     needed, above, ends = _needed(trie.parent, last)
@@ -173,7 +176,7 @@ def _forth(trie: SparseTrie, own: Parameters, kind: int, last: Int64) -> Walked:
 
 
 @kernel
-def _back(trie: SparseTrie, own: Parameters, kind: int, walked: Walked, pull: Float32) -> Parameters:
+def walk_back(trie: SparseTrie, own: Parameters, kind: int, walked: Walked, pull: Float32) -> Parameters:
     """Return the gradient of all parameters, given that of the summaries of rows."""
     width, inputs = own.weight_hh.shape[1], own.weight_ih.shape[1]
     count, room = walked.state.shape
@@ -253,3 +256,13 @@ def _back(trie: SparseTrie, own: Parameters, kind: int, walked: Walked, pull: Fl
             for k in range(width):
                 weight_hh[target, k] = from_state[k, source]
     return Parameters(weight_ih, weight_hh, biases, biases, of_attention[: len(own.attention)])
+
+
+@kernel
+def summaries(walked: Walked, width: int) -> Float32:
+    """Return the summary of each row."""
+    table = np.empty((len(walked.ends), width), np.float32)
+    for row in range(len(walked.ends)):
+        for j in range(width):
+            table[row, j] = walked.summary[walked.ends[row], j]
+    return table

@@ -5,6 +5,10 @@ trie. The gradient is that of the plain recurrent network on every sequence; par
 
 As published (DN19 Appendix D, Eq. 15): an LSTM; attention a_j = relu(w_a e_j), summary sum_j a_j e_j, output
 w_y relu(summary), no bias in w_a and w_y. That is ``Recurrent(attention="relu")``; 4 h^2 + 99 h numbers on NLLH(5).
+Its rows die: where relu leaves nothing of a summary, all outputs are zero, and no gradient ever changes that.
+
+Ours, ``attention="residual"``: attention 1 + w_a e_j, output w_y leaky_relu(summary), input weights that start three
+times as large, and cells with the trie's hints (a flag for a pair). No row dies.
 """
 
 import math
@@ -17,11 +21,27 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from equipoise.networks.grammars import Float32
+from equipoise.networks.lstm_kernels import (
+    NO_ATTENTION,
+    RELU,
+    RESIDUAL,
+    Parameters,
+    SparseTrie,
+    sparse_trie,
+    summaries,
+    walk,
+    walk_back,
+)
 from equipoise.networks.network import GradientOf, Network, drawn
 from equipoise.networks.rows import SeenRows, Trie, Which
 
 Cell = Literal["lstm", "gru", "rnn"]
-Attention = Literal["none", "relu"]
+Attention = Literal["none", "relu", "residual"]
+
+ATTENTIONS: dict[str, int] = {"none": NO_ATTENTION, "relu": RELU, "residual": RESIDUAL}
+LEAK = 0.1  # of what is negative in a residual summary
+FIRST_INPUTS = 3.0  # what input weights are multiplied by at the start, with residual attention: cells are mostly zeros
 
 GATES: dict[str, int] = {"lstm": 4, "gru": 3, "rnn": 1}
 ROWS_IN_CACHE = 2048  # that a feed-forward network takes forth and back at once
@@ -35,6 +55,7 @@ class Prefixes(NamedTuple):
     parents: tuple[Tensor, ...]  # per level
     levels: tuple[int, ...]  # prefixes per level
     last: Tensor
+    sparse: SparseTrie | None  # the same for kernels, where they can be used
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +82,11 @@ class Recurrent:
     hidden: bool = True
 
     def __post_init__(self) -> None:
-        if self.cell not in GATES or self.attention not in ("none", "relu"):
+        if self.cell not in GATES or self.attention not in ATTENTIONS:
             raise ValueError(f"there is no recurrent network with cell={self.cell} and attention={self.attention}")
 
     def make(self, seen: SeenRows, rows: Which) -> "RecurrentNetwork":
-        return RecurrentNetwork(seen.prefixes(rows).cells.shape[1], seen.num_columns, self)
+        return RecurrentNetwork(_cells(seen.prefixes(rows), self).shape[1], seen.num_columns, self)
 
     def header(self) -> Mapping[str, Any]:
         return {"kind": "recurrent", **asdict(self)}
@@ -167,9 +188,14 @@ class ResidualNetwork(Network):
 
 
 class RecurrentNetwork(Network):
-    """A recurrent cell over the prefixes of a trie, with or without attention, and a head; it starts as PyTorch's."""
+    """A recurrent cell over the prefixes of a trie, with or without attention, and a head; it starts as PyTorch's.
+
+    On the CPU, LSTMs are walked by kernels (`lstm_kernels`), which need only the prefixes of the rows that are asked
+    for. All else is PyTorch, and evaluates the whole trie.
+    """
 
     row_by_row = False
+    architecture: Recurrent
 
     def __init__(self, inputs: int, outputs: int, architecture: Recurrent) -> None:
         super().__init__(architecture)
@@ -179,12 +205,13 @@ class RecurrentNetwork(Network):
         self.weight_hh = nn.Parameter(torch.empty(gates * width, width))
         self.bias_ih = nn.Parameter(torch.empty(gates * width))
         self.bias_hh = nn.Parameter(torch.empty(gates * width))
-        self.attention = nn.Linear(width, 1, bias=False) if architecture.attention == "relu" else None
+        self.attention = nn.Linear(width, 1, bias=False) if architecture.attention != "none" else None
         self.hidden = nn.Linear(width, width) if architecture.hidden else None
         self.head = nn.Linear(width, outputs, bias=False)
 
     def inputs_of(self, seen: SeenRows, rows: Which, device: torch.device) -> Prefixes:
-        return _prefixes(seen.prefixes(rows), device)
+        trie = seen.prefixes(rows)
+        return _prefixes(trie, _cells(trie, self.architecture), device, by_kernels=self.cell == "lstm")
 
     def some(self, inputs: Prefixes, rows: Tensor) -> Prefixes:
         return inputs._replace(last=inputs.last[rows])
@@ -194,9 +221,12 @@ class RecurrentNetwork(Network):
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 share = head if name.startswith("head") else 1.0
+                if name == "weight_ih" and self.architecture.attention == "residual":
+                    share *= FIRST_INPUTS
                 parameter.copy_(drawn(parameter.shape, bound * share, generator))
             # Attention that is negative everywhere is zero after relu, and has no gradient that would ever change it.
-            if self.attention is not None and not self.summary(inputs).any():
+            if self.architecture.attention == "relu" and not self.summary(inputs).any():
+                assert self.attention is not None
                 self.attention.weight.neg_()
 
     def forward(self, prefixes: Prefixes) -> Tensor:
@@ -206,6 +236,21 @@ class RecurrentNetwork(Network):
 
     def summary(self, prefixes: Prefixes) -> Tensor:
         """Return what the output layer sees of each row."""
+        if prefixes.sparse is not None and prefixes.cells.dtype == self.weight_ih.dtype == torch.float32:
+            nothing = self.weight_ih.new_zeros(0)
+            weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+            attention = nothing if self.attention is None else self.attention.weight
+            last: Tensor = _Walk.apply(prefixes, ATTENTIONS[self.architecture.attention], *weights, attention)  # type: ignore[no-untyped-call]
+        else:
+            last = self.attended(prefixes)
+        if self.hidden is not None:
+            last = self.hidden(last)
+        if self.architecture.attention == "residual":
+            return nn.functional.leaky_relu(last, LEAK)
+        return torch.relu(last) if self.hidden is not None or self.attention is not None else last
+
+    def attended(self, prefixes: Prefixes) -> Tensor:
+        """Return each row's last state, or the sum of its states by attention, level by level of the trie."""
         from_inputs = torch.split(torch.addmm(self.bias_ih, prefixes.cells, self.weight_ih.t()), list(prefixes.levels))
         width = self.weight_hh.shape[1]
         carried = prefixes.cells.new_zeros(1, 2 * width + (width if self.attention is not None else 0))
@@ -217,12 +262,11 @@ class RecurrentNetwork(Network):
                 carried = torch.cat([state, memory], 1)
                 summaries.append(state)
             else:  # DN19: e_l^a = sum over j <= l of alpha_j e_j, kept as a running sum
-                summaries.append(above[:, 2 * width :] + torch.relu(self.attention(state)) * state)
+                weight = self.attention(state)
+                share = torch.relu(weight) if self.architecture.attention == "relu" else 1.0 + weight
+                summaries.append(above[:, 2 * width :] + share * state)
                 carried = torch.cat([state, memory, summaries[-1]], 1)
-        last = torch.cat(summaries).index_select(0, prefixes.last)
-        if self.hidden is not None:
-            last = self.hidden(last)
-        return torch.relu(last) if self.hidden is not None or self.attention is not None else last
+        return torch.cat(summaries).index_select(0, prefixes.last)
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs, by the output layer."""
@@ -244,13 +288,39 @@ class RecurrentNetwork(Network):
         return torch.sigmoid(outward) * torch.tanh(memory), memory
 
 
-def _prefixes(trie: Trie, device: torch.device) -> Prefixes:
+class _Walk(torch.autograd.Function):
+    """`RecurrentNetwork.attended` of an LSTM, by kernels."""
+
+    @staticmethod
+    def forward(ctx: Any, prefixes: Prefixes, kind: int, *parameters: Tensor) -> Tensor:
+        assert prefixes.sparse is not None
+        own = Parameters(*(parameter.detach().numpy() for parameter in parameters[:-1]), parameters[-1].detach().numpy().ravel())
+        ctx.walked = walk(prefixes.sparse, own, kind, prefixes.last.numpy())
+        ctx.taken = prefixes.sparse, own, kind
+        ctx.attention = parameters[-1].shape
+        return torch.from_numpy(summaries(ctx.walked, own.weight_hh.shape[1]))
+
+    @staticmethod
+    def backward(ctx: Any, *pulls: Tensor) -> tuple[Tensor | None, ...]:
+        found = walk_back(*ctx.taken, ctx.walked, pulls[0].contiguous().numpy())
+        gradients = [torch.from_numpy(each) for each in found]
+        gradients[-1] = gradients[-1].view(ctx.attention)
+        return None, None, *gradients
+
+
+def _cells(trie: Trie, architecture: Recurrent) -> Float32:
+    """Return cells as an architecture takes them: as published, or with hints."""
+    return np.concatenate([trie.cells, trie.hints], axis=1) if architecture.attention == "residual" else trie.cells
+
+
+def _prefixes(trie: Trie, cells: Float32, device: torch.device, *, by_kernels: bool) -> Prefixes:
     starts = trie.level_start
     parents = torch.from_numpy(trie.parent).to(device)
     levels = tuple(int(count) for count in np.diff(starts))
     return Prefixes(
-        cells=torch.from_numpy(trie.cells).to(device),
+        cells=torch.from_numpy(cells).to(device),
         parents=torch.split(parents, list(levels)),
         levels=levels,
         last=torch.from_numpy(trie.last).to(device),
+        sparse=sparse_trie(trie, cells) if by_kernels and device.type == "cpu" else None,
     )

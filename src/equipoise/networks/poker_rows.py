@@ -158,6 +158,14 @@ class PokerRows:
         table[[not state.finished for state in self.tree.states]] = made
         return table
 
+    def _paired(self, cards: Int64) -> Bool:
+        """Return whether some rank is both in the hand and on the board."""
+        game = self.tree.game
+        ranks = np.where(cards >= 0, cards // len(game.deck.suits), -1 - np.arange(self._num_cards))
+        hand, board = ranks[:, : game.hole_cards, None], ranks[:, None, game.hole_cards :]
+        paired: Bool = (hand == board).any(axis=(1, 2))
+        return paired
+
     def vectors(self, rows: Which) -> Float32:
         """Return private cards, board, a flag for a pair between them, then the betting."""
         codes = _some(rows)
@@ -166,8 +174,7 @@ class PokerRows:
         table = np.zeros((len(codes), 2 * deck.size + 1), np.float32)
         _mark(table, cards[:, :hole], 0)
         _mark(table, cards[:, hole:], deck.size)
-        ranks = np.where(cards >= 0, cards // len(deck.suits), -1 - np.arange(self._num_cards))
-        table[:, -1] = (ranks[:, :hole, None] == ranks[:, None, hole:]).any(axis=(1, 2))
+        table[:, -1] = self._paired(cards)
         return np.concatenate([table, self._betting_vectors[nodes_of(codes)]], axis=1)
 
     @cached_property
@@ -259,8 +266,10 @@ class PokerRows:
             ends = length[own] == level + 1
             last[own[ends]] = start + which[ends]
             start += len(prefixes)
+        all_found = np.concatenate(found)
         return Trie(
-            cells=self._cells(np.concatenate(found)),
+            cells=self._cells(all_found),
+            hints=self._paired(cards_of(all_found, self._num_cards)).astype(np.float32)[:, None],
             parent=np.concatenate(parents),
             level_start=np.cumsum([0, *(len(each) for each in found)]).astype(np.int64),
             last=last,

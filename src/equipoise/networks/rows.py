@@ -20,7 +20,8 @@ class Trie(NamedTuple):
     ``parent`` counts from the start of the parent's level; ``last`` is the whole sequence of each row.
     """
 
-    cells: Float32  # [prefixes, cell width]
+    cells: Float32  # [prefixes, cell width] as published
+    hints: Float32  # [prefixes, few] columns that cells lack, for networks that ask for them
     parent: Int64  # [prefixes]
     level_start: Int64  # [levels + 1]
     last: Int64  # [rows]

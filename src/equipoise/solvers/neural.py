@@ -20,6 +20,7 @@ from equipoise.solvers.parameters import (
     DoubleNeural,
     Fit,
     Network,
+    RESIDUAL,
     RegretNetwork,
     SingleDeepCFR,
     StrategyNetwork,
@@ -43,6 +44,9 @@ from equipoise.stores.sums import RegretStore, StrategyStore, TableRegrets, Tabl
 from equipoise.trees.treeplex import Float, Int64
 
 
+ROUNDING = 1e-5  # sum of what all outputs are pulled by, below which a fit would follow rounding errors
+
+
 def architecture_of(network: Network, width: int, own: Architecture | None = None) -> Architecture:
     """Return an architecture by name: mlp, cards, a cell with or without attention (lstm+attention), or one's own."""
     if network.network == "own":
@@ -59,6 +63,8 @@ def architecture_of(network: Network, width: int, own: Architecture | None = Non
     if network.network == "cards":
         return CardsAndBets(width=width)
     cell, _, attention = network.network.partition("+")
+    if network.network == RESIDUAL:
+        return Recurrent(cell="lstm", width=width, attention="residual", hidden=False)
     if attention:
         # As published: no hidden layer between the attended summary and the output.
         return Recurrent(cell=cell, width=width, attention="relu", hidden=False)  # type: ignore[arg-type]
@@ -123,7 +129,7 @@ def _regret_network(chosen: RegretNetwork, own: Architecture | None) -> NetworkC
     loss: Loss = "positive" if floored and chosen.fitting == "steps" else "squared"
     return NetworkConfig(
         architecture=architecture_of(chosen.network, chosen.network.width, own),
-        fitting=_fitting(chosen.fitting, chosen.fit, loss, first=5),
+        fitting=_fitting(chosen.fitting, chosen.network.network, chosen.fit, loss, first=5),
         shared=chosen.shared,
         anchor=sums.anchor,
         anchor_memory=sums.anchor_memory if sums.anchor > 0.0 else 0,
@@ -139,7 +145,7 @@ def _strategy_network(
     loss: Loss = "cross_entropy" if sums.kind == "average" else "squared"
     return NetworkConfig(
         architecture=architecture_of(chosen.network, chosen.strategy_network.width, own),
-        fitting=_fitting(chosen.fitting, chosen.strategy_fit, loss, first=2),
+        fitting=_fitting(chosen.fitting, chosen.network.network, chosen.strategy_fit, loss, first=2),
         shared=chosen.shared,
         kind=sums.kind,
         every=sums.every,
@@ -147,7 +153,7 @@ def _strategy_network(
     )
 
 
-def _fitting(how: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
+def _fitting(how: str, network: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
     """Return how a network is fitted; by steps, the first fit has ``first`` times as many."""
     if how == "algorithm2":  # DN19 Algorithm 2 and Appendix E
         return Fitting(
@@ -175,6 +181,7 @@ def _fitting(how: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
         final_share=fit.rate_end,
         slower_after=fit.rate_after,
         slower_power=fit.rate_power,
+        least_pull=ROUNDING if network == RESIDUAL else 0.0,
         loss=loss,
     )
 

@@ -9,14 +9,15 @@ from typing import Any, Literal
 from equipoise.errors import InvalidParameter
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
-from equipoise.settings import Above, Choice, Number, Text, Whole, YesNo, knob, other, part
+from equipoise.settings import Above, Choice, Number, Text, Values, Whole, YesNo, knob, other, part
 from equipoise.solvers.setup import SAMPLED_RULES
 from equipoise.stores.board_tables import STORAGES
 
 Updates = Literal["alternating", "simultaneous"]
 UPDATES = Choice(("alternating", "simultaneous"))
 RULE = Choice(tuple(SAMPLED_RULES))
-NETWORKS = ("mlp", "lstm", "lstm+attention", "gru", "gru+attention", "rnn", "rnn+attention")
+RESIDUAL = "lstm+residual-attention"
+NETWORKS = ("mlp", "lstm", "lstm+attention", RESIDUAL, "gru", "gru+attention", "rnn", "rnn+attention")
 ABOUT_UPDATES = "players take turns within an iteration, or are updated together at its end"
 ABOUT_RULE = "how regrets and strategies of iterations are added up"
 ABOUT_RATE = "Adam's step size"
@@ -188,8 +189,15 @@ class Network:
     )
 
 
-def _in_algorithm_2(value: object) -> Any:
-    return lambda chosen: value if chosen["fitting"] == "algorithm2" else None
+def _in_algorithm_2(value: object, residual: object = None) -> Any:
+    """Return a default that Algorithm 2 has, and one for networks with residual attention that are fitted by steps."""
+
+    def default(chosen: Values) -> object:
+        if chosen["fitting"] == "algorithm2":
+            return value
+        return residual if chosen["network"] == RESIDUAL else None
+
+    return default
 
 
 BY_STEPS, BY_ALGORITHM_2 = {"fitting": ("steps",)}, {"fitting": ("algorithm2",)}
@@ -205,10 +213,15 @@ class Fit:
         "passes over the samples in a fit; at most so many with fitting=algorithm2",
         unlisted=200,
         published="beta_epoch",
-        instead=_in_algorithm_2(2000),
+        instead=_in_algorithm_2(2000, residual=240),
     )
     rate: float = knob(
-        4e-3, Number(above=0.0), ABOUT_RATE, unlisted=2e-3, published="beta_lr", instead=_in_algorithm_2(1e-3)
+        4e-3,
+        Number(above=0.0),
+        ABOUT_RATE,
+        unlisted=2e-3,
+        published="beta_lr",
+        instead=_in_algorithm_2(1e-3, residual=1e-2),
     )
     minibatch: int = knob(
         0,
@@ -345,7 +358,7 @@ class StrategyNetwork:
     strategy_fit: Fit = part(
         Fit,
         prefix="strategy_",
-        steps=other(400, unlisted=400),
+        steps=other(400, unlisted=400, instead=_in_algorithm_2(2000, residual=1200)),
         rate_factor=0.7,
         patience=15,
         enough=1e-5,
@@ -361,7 +374,7 @@ class DoubleNeural(RegretNetwork):
     strategy_fit: Fit = part(
         Fit,
         prefix="strategy_",
-        steps=other(400, unlisted=400),
+        steps=other(400, unlisted=400, instead=_in_algorithm_2(2000, residual=1200)),
         rate_factor=0.7,
         patience=15,
         enough=1e-5,

@@ -14,7 +14,7 @@ import torch
 
 from equipoise.errors import NotSupported
 from equipoise.networks.holdem import CardsAndBets
-from equipoise.networks.modules import FeedForward, Recurrent
+from equipoise.networks.modules import ATTENTIONS, GATES, FeedForward, Recurrent
 from equipoise.networks.network import Architecture, Network, num_parameters, read
 from equipoise.networks.own import OWN
 from equipoise.networks.rows import SeenRows
@@ -190,10 +190,7 @@ def _architecture(header: Any, own: Architecture | None) -> Architecture:
         raise ValueError("the sizes of its networks make no sense")
     if any(type(value) is int and not 1 <= value <= MOST_UNITS for value in sizes.values()):
         raise ValueError("the sizes of its networks make no sense")
-    if sizes.get("cell", "lstm") not in ("lstm", "gru", "rnn") or sizes.get("attention", "none") not in (
-        "none",
-        "relu",
-    ):
+    if sizes.get("cell", "lstm") not in GATES or sizes.get("attention", "none") not in ATTENTIONS:
         raise ValueError("the sizes of its networks make no sense")
     architecture: Architecture = kind(**sizes)
     return architecture
