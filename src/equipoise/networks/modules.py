@@ -294,7 +294,9 @@ class _Walk(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, prefixes: Prefixes, kind: int, *parameters: Tensor) -> Tensor:
         assert prefixes.sparse is not None
-        own = Parameters(*(parameter.detach().numpy() for parameter in parameters[:-1]), parameters[-1].detach().numpy().ravel())
+        own = Parameters(
+            *(parameter.detach().numpy() for parameter in parameters[:-1]), parameters[-1].detach().numpy().ravel()
+        )
         ctx.walked = walk(prefixes.sparse, own, kind, prefixes.last.numpy())
         ctx.taken = prefixes.sparse, own, kind
         ctx.attention = parameters[-1].shape

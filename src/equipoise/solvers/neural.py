@@ -15,12 +15,12 @@ from equipoise.regret.matching import BEST, UNIFORM
 from equipoise.regret.rules import LinearCFR
 from equipoise.sampling.schemes import External, Outcome, Robust
 from equipoise.solvers.parameters import (
+    RESIDUAL,
     DeepCFR,
     DeepSampling,
     DoubleNeural,
     Fit,
     Network,
-    RESIDUAL,
     RegretNetwork,
     SingleDeepCFR,
     StrategyNetwork,
@@ -42,7 +42,6 @@ from equipoise.stores.memories import (
 from equipoise.stores.networks import NetworkConfig, NetworkRegrets, NetworkStrategy
 from equipoise.stores.sums import RegretStore, StrategyStore, TableRegrets, TableStrategy
 from equipoise.trees.treeplex import Float, Int64
-
 
 ROUNDING = 1e-5  # sum of what all outputs are pulled by, below which a fit would follow rounding errors
 
