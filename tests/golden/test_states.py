@@ -90,6 +90,7 @@ SCRATCH = {"fresh_every": None, "steps": None}  # settings that a variant does n
 VARIANTS: dict[str, list[dict[str, object]]] = {
     "dncfr": [
         {"network": "lstm+attention", "width": 4, "strategy_width": 4, "shared": "yes", "scale": "sqrt"},
+        {"network": "lstm+residual-attention", "cards": "cards", "width": 4, "steps": 20, "strategy_steps": 20},
         {"averaging": "own_reach", "strategy_kind": "sum", "updates": "simultaneous", "rule": "cfr_plus_plain"},
         {"averaging": "stochastic", "fitting": "algorithm2", "rule": "linear", "strategy_every": 1},
         {"network": "gru", "width": 4, "strategy_width": 4, "anchor_memory": 2},

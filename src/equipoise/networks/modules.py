@@ -294,9 +294,8 @@ class _Walk(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, prefixes: Prefixes, kind: int, *parameters: Tensor) -> Tensor:
         assert prefixes.sparse is not None
-        own = Parameters(
-            *(parameter.detach().numpy() for parameter in parameters[:-1]), parameters[-1].detach().numpy().ravel()
-        )
+        weight_ih, weight_hh, bias_ih, bias_hh, attention = (each.detach().numpy() for each in parameters)
+        own = Parameters(weight_ih, weight_hh, bias_ih, bias_hh, attention.ravel())
         ctx.walked = walk(prefixes.sparse, own, kind, prefixes.last.numpy())
         ctx.taken = prefixes.sparse, own, kind
         ctx.attention = parameters[-1].shape
@@ -304,7 +303,8 @@ class _Walk(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *pulls: Tensor) -> tuple[Tensor | None, ...]:
-        found = walk_back(*ctx.taken, ctx.walked, pulls[0].contiguous().numpy())
+        trie, own, kind = ctx.taken
+        found = walk_back(trie, own, kind, ctx.walked, pulls[0].contiguous().numpy())
         gradients = [torch.from_numpy(each) for each in found]
         gradients[-1] = gradients[-1].view(ctx.attention)
         return None, None, *gradients

@@ -388,6 +388,17 @@ def test_a_fresh_network_is_fitted_for_longer():
         assert done.steps == expected
 
 
+def test_no_fit_on_rounding_noise(trained):
+    """A target that a network says already, up to rounding: Adam would make steps of full size from it."""
+    network = trained(Recurrent(width=8, attention="residual", hidden=False), 1)
+    target, weight = network.read() + 1e-8, 1.0 * network.legal
+    before, careful = network.parameters(), Fitting(first_epochs=5, rate=1e-2, least_pull=1e-5)
+    assert network.fit_to(target, weight, careful, 1).steps == 0
+    np.testing.assert_array_equal(network.parameters(), before)
+    assert network.fit_to(target + 1.0, weight, careful, 1).steps == 5
+    assert np.abs(network.parameters() - before).max() > 1e-3
+
+
 def test_gradients_are_clipped_by_value_and_by_norm():
     for options, bound in (({}, 1.0), ({"clip_value": 0.3}, 0.3), ({"clip_norm": 0.2}, 0.2)):
         _, optimiser, _ = scripted([1.0], Fitting(**options))

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from equipoise.networks.infosets import infosets_of, sub_trie
-from equipoise.networks.modules import Recurrent
+from equipoise.networks.modules import ATTENTIONS, LEAK, Recurrent
 from equipoise.networks.network import Network, make_network, read
 
 torch.set_num_threads(1)  # as the solvers do: these networks are too small to share out
@@ -19,7 +19,7 @@ every_network = pytest.mark.parametrize(
     [
         Recurrent(cell=cell, width=5, attention=attention, hidden=hidden)
         for cell in PLAIN
-        for attention in ("none", "relu")
+        for attention in ATTENTIONS
         for hidden in (False, True)
     ],
     ids=lambda each: f"{each.cell}-{each.attention}{'-hidden' if each.hidden else ''}",
@@ -49,6 +49,7 @@ class OneByOne(nn.Module):
         super().__init__()
         self.cells = PLAIN[shared.cell](shared.weight_ih.shape[1], shared.weight_hh.shape[1], batch_first=True)
         self.cells = self.cells.to(shared.weight_ih.dtype)
+        self.residual = shared.architecture.attention == "residual"
         with torch.no_grad():
             for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
                 getattr(self.cells, f"{name}_l0").copy_(getattr(shared, name))
@@ -60,11 +61,15 @@ class OneByOne(nn.Module):
         states = self.cells(sequence[None])[0][0]
         if self.attention is None:
             summary = states[-1]
+        elif self.residual:
+            summary = sum((1.0 + self.attention.weight[0] @ state) * state for state in states)
         else:  # DN19 Eq. 15: a_j = relu(w_a e_j), summary sum_j a_j e_j
             summary = sum(torch.relu(self.attention.weight[0] @ state) * state for state in states)
         if self.hidden is not None:
             summary = self.hidden(summary)
-        if self.hidden is not None or self.attention is not None:
+        if self.residual:
+            summary = torch.where(summary > 0.0, summary, LEAK * summary)
+        elif self.hidden is not None or self.attention is not None:
             summary = torch.relu(summary)
         return self.head.weight @ summary
 
@@ -167,3 +172,39 @@ def test_reading_in_parts_changes_nothing(leduc, player, monkeypatch):
     np.testing.assert_allclose(read(leduc, network, rows, CPU), at_once, rtol=0.0, atol=1e-6)
     expected = network(network.inputs_of(leduc, slice(None), CPU)).detach().numpy()[rows]
     np.testing.assert_allclose(at_once, expected, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("width", [1, 5, 16, 17])
+def test_kernels_walk_as_pytorch_does(compiled, attention, width):
+    """Parts of a trie with suits, hints and rows given twice, by kernels and level by level."""
+    rows = infosets_of(compiled("leduc_poker"), "cards")
+    network = network_of(rows, Recurrent(width=width, attention=attention, hidden=False), torch.float32)
+    whole = network.inputs_of(rows, slice(None), CPU)
+    assert whole.sparse is not None
+    for size in (1, 60, len(rows.row_keys)):
+        chosen = torch.from_numpy(np.random.default_rng(size).choice(len(rows.row_keys), size))
+        inputs, found = network.some(whole, chosen), []
+        pull = torch.randn(size, rows.num_columns, generator=torch.Generator().manual_seed(size))
+        for part in (inputs, inputs._replace(sparse=None)):
+            network.backpropagate(part, lambda outputs, rows, pull=pull: pull)
+            found.append([network(part).detach(), *(parameter.grad.clone() for parameter in network.parameters())])
+        for kernels, slow in zip(*found, strict=True):
+            scale = float(slow.abs().max())
+            torch.testing.assert_close(kernels, slow, rtol=0.0, atol=1e-7 + 2e-5 * scale)
+
+
+def test_hints_are_for_residual_attention_alone(compiled):
+    """22 inputs and 2,672 numbers with suits on no-limit Leduc; with ranks, cells have the flag already."""
+    form = compiled("nl_leduc(stack=5)")
+    for cards, hints, numbers in (("cards", 1, 2672), ("ranks", 0, 2672 - 64 * 9)):
+        rows = infosets_of(form, cards)
+        assert rows.trie.hints.shape == (len(rows.trie.cells), hints)
+        widths = [
+            sum(each.numel() for each in network_of(rows, Recurrent(attention=kind, hidden=False)).parameters())
+            for kind in ("residual", "relu")
+        ]
+        assert widths == [numbers, numbers - 64 * hints]
+    rows = infosets_of(form, "cards")
+    steps = [("Ks", "Kh", "board", -1, 0), ("Ks", "Qs", "board", -1, 0), ("Ks", "", "deal", -1, 0)]
+    assert rows.grammar.hints(steps).ravel().tolist() == [1.0, 0.0, 0.0]
