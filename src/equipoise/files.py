@@ -7,6 +7,7 @@ output; a file keeps its permissions and its owner; a file with several names (h
 """
 
 import errno
+import fcntl
 import io
 import os
 import re
@@ -15,6 +16,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -86,6 +88,47 @@ def make_folder(path: str | Path) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotWrite(f"cannot make the folder {path}: {error.strerror}") from None
+
+
+_HELD = "held"  # in a folder of a process: a file that it keeps locked for as long as it lives
+
+
+class ScratchFolder:
+    """A folder for what a process needs while it lives; what killed processes left behind goes when one is made."""
+
+    def __init__(self, prefix: str, within: str | None = None) -> None:
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
+            _remove_abandoned(self.path.parent, prefix)
+            unlocked = self.path / f"{_HELD}.new"
+            self._handle = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with suppress(OSError):  # a file system without locks: nothing is removed there
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                unlocked.rename(self.path / _HELD)  # never seen unlocked
+        except OSError as error:
+            raise _cannot_write(within or tempfile.gettempdir(), error) from None
+        self._remove = weakref.finalize(self, _remove_folder, self.path, self._handle)
+
+    def remove(self) -> None:
+        """Remove the folder now."""
+        self._remove()
+
+
+def _remove_folder(path: Path, handle: int) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    os.close(handle)
+
+
+def _remove_abandoned(within: Path, prefix: str) -> None:
+    """Remove folders of processes that ended without doing so."""
+    for held in within.glob(f"{prefix}*/{_HELD}"):
+        with suppress(OSError):
+            handle = os.open(held, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(held.parent, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 def is_standard_output(path: str | Path | None) -> bool:

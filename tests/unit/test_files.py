@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.files import is_standard_output, make_folder, same_output, write_atomically, write_text
+from equipoise.files import ScratchFolder, is_standard_output, make_folder, same_output, write_atomically, write_text
 
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can make devices and change owners")
 
@@ -266,3 +266,22 @@ def test_a_file_that_may_not_grow_leaves_the_old_one(tmp_path):
     assert (tmp_path / "file").read_text() == "old"
     assert (tmp_path / "second name").read_text() == "older"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "named twice", "second name"]
+
+
+def test_folders_of_killed_processes_go_when_the_next_one_is_made(tmp_path):
+    def folders():
+        return {path.name for path in tmp_path.iterdir()}
+
+    code = (
+        "import os, sys; from equipoise.files import ScratchFolder; "
+        "one = ScratchFolder('mine-', sys.argv[1]); one.path.joinpath('table').touch(); os.kill(os.getpid(), 9)"
+    )
+    mine = ScratchFolder("mine-", str(tmp_path))
+    (tmp_path / "mine-else").mkdir()  # without a mark: somebody else's
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=False)
+    assert len(folders()) == 3
+    another = ScratchFolder("mine-", str(tmp_path))
+    assert folders() == {mine.path.name, another.path.name, "mine-else"}
+    another.remove()
+    del mine
+    assert folders() == {"mine-else"}

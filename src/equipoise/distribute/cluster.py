@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from equipoise.errors import ClusterLost, EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
+from equipoise.files import ScratchFolder
 from equipoise.runs import provenance
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def open_cluster(text: str) -> Iterator["Cluster"]:
 @contextmanager
 def _started(count: int) -> Iterator[Any]:
     """Start a cluster on this machine that nobody else can reach: loopback only, and a token besides."""
-    folder = Path(tempfile.mkdtemp(prefix="eqp-", dir=_short_folder()))
+    scratch = ScratchFolder("eqp-", _short_folder())
+    folder = scratch.path
     _FOLDERS.append(folder)
     token = folder / "token"
     token.touch(mode=0o600)
@@ -116,6 +118,7 @@ def _started(count: int) -> Iterator[Any]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+        scratch.remove()
         _remove_folders()
 
 

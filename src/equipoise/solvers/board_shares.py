@@ -5,13 +5,9 @@ are worth on each board. That is all that has to travel, and the answers are put
 boards are shared out makes no difference to a single bit.
 """
 
-import shutil
-import tempfile
 import time
-import weakref
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +15,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import uncounted
 from equipoise.errors import CannotWrite
+from equipoise.files import ScratchFolder
 from equipoise.games.poker import PokerGame
 from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
@@ -279,8 +276,8 @@ class SharedBoards:
         self._form, self._storage = form, storage
         self._shares = shared_out(form, workers.workers)
         self._keepers = workers.keep(make_share, [ShareSpec(form.game, storage, boards) for boards in self._shares])
-        self._folder = Path(tempfile.mkdtemp(prefix="equipoise-tables-"))
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._scratch = ScratchFolder("equipoise-tables-")
+        self._folder = self._scratch.path
         self._files = 0
         self._saved: State | None  # as of now
         self._since_saved: float
