@@ -188,6 +188,14 @@ def solve(
     tensorboard: Annotated[
         bool | None, Parameter(negative="", help="Also log evaluations for TensorBoard, in the run directory.")
     ] = None,
+    versus: Annotated[
+        str | None,
+        Parameter(
+            help="Play a match at each evaluation against this fixed opponent: a run, a policy file, uniform, "
+            "always-fold, always-call or always-raise. For games that are too large for exact evaluation."
+        ),
+    ] = None,
+    versus_hands: Annotated[int | None, Parameter(help="Hands of each such match; by default 10,000."), WHOLE] = None,
     checkpoint_seconds: Annotated[
         float | None, Parameter(help="Seconds between checkpoints; by default 30."), NUMBER
     ] = None,
@@ -246,6 +254,8 @@ def solve(
         "device": device,
         "cluster": cluster,
         "tensorboard": tensorboard,
+        "versus": versus,
+        "versus_hands": versus_hands,
         "checkpoint_seconds": checkpoint_seconds,
         "evaluation_growth": evaluation_growth,
         "first_evaluation": first_evaluation,
@@ -283,7 +293,8 @@ def _rehearse(game: "Game", algorithm: str, out: Path | None, options: dict[str,
     from equipoise.solving import rehearse, written_out
     from equipoise.views.progress import show_progress
 
-    kept = {name: value for name, value in options.items() if name not in ("tensorboard", "checkpoint_seconds")}
+    left_out = ("tensorboard", "versus", "versus_hands", "checkpoint_seconds")
+    kept = {name: value for name, value in options.items() if name not in left_out}
     with show_progress(f"trying {game.name} by {algorithm}") as on_progress:
         config, numbers = rehearse(game, algorithm, out=out, on_progress=on_progress, on_complaint=_warn, **kept)
     if as_json:
@@ -1549,7 +1560,7 @@ def _print_solution(solution: "Solution", folder: Path, json: bool) -> None:
         return _print_json({**summary, "run": str(folder)})
     from equipoise.views.tables import print_numbers
 
-    if "not_evaluated" in summary:
+    if "not_evaluated" in summary and "versus_mean" not in summary:
         summary["not_evaluated"] += f"; play matches instead: equipoise match {folder} always-call"
     return print_numbers({**summary, "run": str(folder)}, unit=solution.rules.chip_unit())
 

@@ -27,6 +27,7 @@ from equipoise.errors import (
     NotMeasurable,
     NotSupported,
     TooLarge,
+    nearest,
     require_number,
     require_seed,
     require_whole,
@@ -199,6 +200,7 @@ class Solution:
         numbers = {name: getattr(self, name) for name in names}
         numbers |= {f"{kind}_seconds": self.spent[kind] for kind in KINDS}
         numbers |= throughput(self.history)
+        numbers |= {name: number for name, number in (self.history or [{}])[-1].items() if name.startswith("versus_")}
         if math.isnan(self.exploitability):
             why = {"not_evaluated": self.not_evaluated} if self.not_evaluated else {}
             return {name: number for name, number in numbers.items() if name not in MEASURED} | why
@@ -246,6 +248,8 @@ def solve(
     network: Any = None,
     cluster: str | None = None,
     tensorboard: bool = False,
+    versus: str | Path | None = None,
+    versus_hands: int = 10_000,
     checkpoint_seconds: float = 30.0,
     evaluation_growth: float | None = None,
     first_evaluation: int | None = None,
@@ -273,6 +277,9 @@ def solve(
     from the numbers of inputs and outputs to a torch module (docs/extending.md); ``cluster`` shares the work with the
     workers of a Ray cluster (``local:N``, ``auto`` or ``ray://HOST:PORT``), with the same result; ``tensorboard``
     writes all records for TensorBoard too, into the run directory.
+    ``versus`` is a fixed opponent (``always-call``, a run, a policy file): at each evaluation the strategy plays
+    ``versus_hands`` hands against it, the same deals each time. Records then have ``versus_mean``, the mean payoff per
+    hand, and ``versus_error``, half of its 95% interval; luck is taken out by AIVAT where the game can be listed.
     ``progress`` shows how far the run is, in a terminal or a notebook. ``on_record`` is called with a dictionary of
     numbers after each evaluation and, where networks are trained, after each other iteration, too (those have losses,
     memories and times, but no exploitability).
@@ -301,6 +308,11 @@ def solve(
         first_evaluation=first_evaluation,
     )
     require_number("checkpoint_seconds", checkpoint_seconds, low=0)
+    require_whole("versus_hands", versus_hands, low=4)
+    if versus is not None and cluster is not None:
+        raise NotSupported(
+            "matches against a fixed opponent are played on one machine; leave out versus or the cluster"
+        )
     algorithm = str(config["algorithm"])
     recipe, stop = find_recipe(algorithm), Stop(**config["stop"])
     representation = REPRESENTATIONS[config["representation"]]
@@ -308,6 +320,8 @@ def solve(
     config |= {
         "device": recipe.place(device),
         "tensorboard": tensorboard,
+        "versus": None if versus is None else _named_opponent(versus),
+        "versus_hands": None if versus is None else versus_hands,
         "checkpoint_seconds": checkpoint_seconds,
         "created": provenance.now(),
     }
@@ -848,6 +862,40 @@ def _require_rules(config: Mapping[str, Any], game: Game, fingerprint: str) -> N
     require_same_game(config.get("fingerprint"), fingerprint, what="the run", of=config["game"], game=game.address)
 
 
+def _named_opponent(versus: str | Path) -> str:
+    """Return an opponent as a run keeps it: the name of a baseline, or a path that is the same from any folder."""
+    from equipoise.evaluation.players import BASELINES
+
+    if str(versus) in BASELINES:
+        return str(versus)
+    if not Path(versus).exists():
+        listed = f"{', '.join(BASELINES)}{nearest(str(versus), BASELINES)}"
+        raise NotFound(f"versus: '{versus}' is not a run, a policy file or one of {listed}")
+    return str(Path(versus).resolve())
+
+
+def _matches(config: Mapping[str, Any], game: Game) -> Callable[[AnyPolicy], Record] | None:
+    """Return what lets a policy play the fixed opponent of a run, if it has one."""
+    if config.get("versus") is None:
+        return None
+    from equipoise.evaluation.match import big_blind_of, play_match, seat_players
+    from equipoise.evaluation.players import BASELINES
+
+    name = _named_opponent(config["versus"])
+    names_none = name.endswith(".csv") or game.address.startswith("python:")
+    opponent = BASELINES[name] if name in BASELINES else load_policy(name, game=game if names_none else None)
+    seat_players(opponent, opponent, game)  # says now what is wrong with it
+    big_blind = big_blind_of(game)
+
+    def play(policy: AnyPolicy) -> Record:
+        hands, seed, threads = config["versus_hands"], config["seed"], config["threads"]
+        best = play_match(policy, opponent, game=game, hands=hands, seed=seed, threads=threads).best
+        found = {"versus_mean": best.mean, "versus_error": (best.interval[1] - best.interval[0]) / 2}
+        return found if big_blind is None else {**found, "versus_mbb": 1000 * best.mean / big_blind}
+
+    return play
+
+
 def _run(
     solver: Solver,
     representation: Representation,
@@ -865,6 +913,8 @@ def _run(
     make_evaluator, threads = representation.evaluator, set_threads(config["threads"])
     evaluator = None if make_evaluator is None else make_evaluator(form, threads, phases.report)
 
+    match = _matches(config, form.game)
+
     records = [] if history is None else history
     before = {name: records[-1][name] for name in PARTS if records and name in records[-1]}
 
@@ -875,6 +925,8 @@ def _run(
 
     def evaluate() -> Record:
         measured = {} if evaluator is None else named(form.game, solver.best_responses(evaluator))
+        if match is not None:
+            measured |= match(representation.policy(form, solver.average_strategy(), {}, solver.reached()))
         return {**measured, **diagnose()}
 
     listeners = [on_record] if on_record is not None else []
@@ -920,7 +972,7 @@ def _run(
             solver,
             evaluate,
             stop,
-            measured=evaluator is not None,
+            measured=evaluator is not None or match is not None,
             phases=phases,
             directory=directory,
             history=records,

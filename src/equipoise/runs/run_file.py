@@ -20,6 +20,8 @@ KEYS: Mapping[str, tuple[type, ...]] = {
     "threads": (int,),
     "device": (str,),
     "tensorboard": (bool,),
+    "versus": (str,),
+    "versus_hands": (int,),
     "iterations": (int,),
     "until": (float, int),
     "until_mbb": (float, int),

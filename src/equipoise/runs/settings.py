@@ -53,6 +53,8 @@ _OPTIONAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {  # not in runs of
     "init_from": (_is_text_or_nothing, "a text"),
     "device": (lambda value: isinstance(value, str), "a text"),
     "tensorboard": (lambda value: isinstance(value, bool), "true or false"),
+    "versus": (_is_text_or_nothing, "a text"),
+    "versus_hands": (lambda value: value is None or _is_whole(value, 4), "a whole number of 4 or more"),
     "revision": (lambda value: _is_whole(value, 1), "a whole number of 1 or more"),
     "layout": (_is_layout, "a layout"),
     "representation": (lambda value: isinstance(value, str), "a text"),

@@ -8,6 +8,7 @@ from equipoise.runs.drive import OnRecord, Record
 # The first group whose ending (or whole name) a number has.
 _GROUPS = (
     ("evaluation", ("exploitability", "exploitability_pot", "nash_conv", "nash_conv_mbb", "value", "ev_first")),
+    ("matches", ("versus_mean", "versus_error", "versus_mbb")),
     ("gradient norm", ("_gradient_norm",)),
     ("loss", ("_loss",)),
     ("drift", ("_drift", "observed_share")),

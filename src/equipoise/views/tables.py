@@ -57,6 +57,9 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     units["ev_first"] = f"{unit} to the first player, its share of the pot included"
     units["exploitability_pot"] = "% of the pot"
     units["memory"] = "bytes"
+    units["versus_mean"] = f"{unit} per hand against the fixed opponent"
+    units["versus_error"] = f"{unit} (half of the 95 % interval)"
+    units["versus_mbb"] = "mbb/g against the fixed opponent"
     units["locks"] = "(also bind the best responses that exploitability is measured by)"
     units["seconds"] = f"s on {numbers['threads']} thread(s)" if "threads" in numbers else "s"
     spent = {name.removesuffix("_seconds"): number for name, number in numbers.items() if name.endswith("_seconds")}
