@@ -786,6 +786,36 @@ def _opened(path: str | Path, game: str | None, trust_game: bool, device: str) -
         return load_policy(path, game=game, trust_game=trust_game, device=device, on_progress=on_progress)
 
 
+@app.command(name="hands")
+def read_hands(
+    game: Annotated[str, Parameter(help="The poker game that was played, such as 'nolimit_holdem(actions=full)'.")],
+    file: Annotated[Path, Parameter(help="A log of hands: ACPC lines, or PHH (one hand or many).")],
+    /,
+    *,
+    log: Annotated[Path | None, Parameter(help="Write the hands to this file as an ACPC log.")] = None,
+    phh: Annotated[Path | None, Parameter(help="Hold'em: write the hands to this file in PHH format.")] = None,
+    json: Json = False,
+) -> None:
+    """Read a log of poker hands: play each by the rules, sum up who won what, write it in another format."""
+    from equipoise.evaluation.hand_logs import read_log, winnings, write_hands
+    from equipoise.games import load_game
+    from equipoise.games.poker import PokerGame
+    from equipoise.views.tables import print_winnings
+
+    loaded = load_game(game)
+    if not isinstance(loaded, PokerGame):
+        raise NotSupported(f"{loaded.name} is not poker; only logs of poker hands can be read")
+    played = read_log(loaded, file)
+    write_hands(played, log=log, phh=phh)
+    won = winnings(played)
+    with _apart_from(log, phh):
+        if json:
+            players = [{"name": each.name, "hands": each.hands, "chips": each.chips} for each in won]
+            return _print_json({"game": loaded.name, "hands": len(played), "players": players})
+        print(f"{loaded.name}: {len(played):,} hand{'s' * (len(played) != 1)}, all legal and paid by the rules")
+        return print_winnings(won, unit=loaded.chip_unit(), big_blind=loaded.big_blind)
+
+
 @app.command
 def show(
     run: Annotated[Path, Parameter(help="A run directory or a policy file.")],

@@ -5,16 +5,20 @@ event by its name in order, what the seats won, and who sat there: ``HAND:0:bid 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.errors import CannotWrite, NotSupported
+import numpy as np
+
+from equipoise.errors import CannotWrite, InvalidNotation, NotFound, NotSupported
 from equipoise.evaluation.hands import Hand
-from equipoise.evaluation.match import Standing
+from equipoise.evaluation.match import Estimate, Standing, estimate_from
 from equipoise.files import same_output, write_atomically
-from equipoise.games.hand_histories import PlayedHand, acpc_line, phh_table
-from equipoise.games.poker import PokerState
+from equipoise.games.hand_histories import PlayedHand, acpc_line, phh_table, read_hands
+from equipoise.games.poker import PokerGame, PokerState
 
 OnHand = Callable[[Hand], None]
 
@@ -64,8 +68,7 @@ def writing_hands(
     players: tuple[str, str], *, log: Path | None = None, phh: Path | None = None
 ) -> Iterator[OnHand | None]:
     """Give a function that writes a hand wherever it is wanted, or None where it is not wanted at all."""
-    if log is not None and phh is not None and same_output(log, phh):
-        raise NotSupported("the log and the PHH hand histories cannot go to the same file; give two files")
+    _require_two_files(log, phh)
     with ExitStack() as open_files:
         writers: list[OnHand] = []
         if log is not None:
@@ -80,3 +83,59 @@ def writing_hands(
                 writer(hand)
 
         yield write if writers else None
+
+
+def _require_two_files(log: Path | None, phh: Path | None) -> None:
+    if log is not None and phh is not None and same_output(log, phh):
+        raise NotSupported("the log and the PHH hand histories cannot go to the same file; give two files")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Winnings:
+    """What somebody won in a log."""
+
+    name: str
+    hands: int
+    chips: int
+    estimate: Estimate | None  # of a hand; one hand alone makes none
+
+
+def read_log(game: PokerGame, path: Path) -> list[PlayedHand]:
+    """Return the hands of a file, in ACPC or PHH format; each is played again by the rules."""
+    try:
+        return read_hands(game, path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NotFound(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidNotation(f"{path} is not a text file; give an ACPC log or PHH hand histories") from None
+    except InvalidNotation as error:
+        raise InvalidNotation(f"{path}: {error}") from None
+
+
+def winnings(hands: Sequence[PlayedHand]) -> list[Winnings]:
+    """Return what each name won, most first; one that sits in both seats is counted by seat."""
+    won: dict[str, list[int]] = defaultdict(list)
+    for hand in hands:
+        alone = hand.names[0] == hand.names[1]
+        for seat, (name, payoff) in enumerate(zip(hand.names, hand.payoffs, strict=True)):
+            won[f"{name} (seat {seat})" if alone else name].append(payoff)
+    found = []
+    for name, payoffs in won.items():
+        count, estimate = len(payoffs), None
+        if count > 1:
+            variance = float(np.var(payoffs, ddof=1))
+            estimate = estimate_from(float(np.mean(payoffs)), variance=variance, samples=count, hands=count)
+        found.append(Winnings(name=name, hands=count, chips=sum(payoffs), estimate=estimate))
+    return sorted(found, key=lambda each: -each.chips)
+
+
+def write_hands(hands: Sequence[PlayedHand], *, log: Path | None = None, phh: Path | None = None) -> None:
+    """Write hands to an ACPC log, to PHH hand histories, or to both."""
+    _require_two_files(log, phh)
+    if phh is not None and len({hand.number for hand in hands}) < len(hands):
+        raise NotSupported("PHH files need hands with different numbers, and some in this log are the same")
+    for path, text_of in ((log, acpc_line), (phh, phh_table)):
+        if path is not None:
+            with write_atomically(path, "w") as file:
+                for hand in hands:
+                    print(text_of(hand), file=file)

@@ -174,6 +174,25 @@ def read_phhs(game: PokerGame, text: str) -> list[PlayedHand]:
     return [_from_phh(game, table) for table in tables.values()]
 
 
+def read_hands(game: PokerGame, text: str) -> list[PlayedHand]:
+    """Return the hands of a log: lines of the ACPC, whose comments and scores are passed over, or PHH."""
+    lines = {k: line for k, line in enumerate(text.splitlines(), 1) if line.strip() and line.lstrip()[0] != "#"}
+    if not lines:
+        raise InvalidNotation("there are no hands in this log")
+    if not next(iter(lines.values())).startswith("STATE:"):
+        many = any(line.startswith("[") for line in lines.values())
+        return read_phhs(game, text) if many else [read_phh(game, text)]
+    hands = []
+    for number, line in lines.items():
+        if line.startswith("SCORE:"):
+            continue
+        try:
+            hands.append(read_acpc_line(game, line))
+        except InvalidNotation as error:
+            raise InvalidNotation(f"line {number}: {error}") from None
+    return hands
+
+
 def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 

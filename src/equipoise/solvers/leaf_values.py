@@ -1,4 +1,4 @@
-"""What closings of a public tree are worth, by name: solved on, checked down, nothing. (Networks: value_networks.py.)
+"""What closings of a public tree are worth, by name: solved on, checked down, nothing. (Networks: public_values.py.)
 
 Values are counterfactual, by (board, hand) after the deal, from both players' reach before it.
 """

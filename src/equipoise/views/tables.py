@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from equipoise.evaluation.hand_logs import Winnings
 from equipoise.evaluation.match import Estimate, ExactResult, MatchResult
 from equipoise.policies.holdem_policy import Line
 from equipoise.policies.policy import NEVER_REACHED, Policy
@@ -160,6 +161,19 @@ def print_exact_match(result: ExactResult, *, unit: str, big_blind: int | None) 
         print(shown + ("" if big_blind is None else f" = {1000 * value / big_blind:.6g} mbb/g"))  # noqa: T201
     if big_blind is not None:
         _explain_mbb(big_blind)
+
+
+def print_winnings(won: Sequence[Winnings], *, unit: str, big_blind: int) -> None:
+    """Print what players won in a log of hands."""
+    rows = []
+    for each in won:
+        cells = ["", "", "", ""]
+        if each.estimate is not None:
+            cells = _mean_and_interval(each.estimate) + _mean_and_interval(each.estimate.scaled(1000 / big_blind))
+        rows.append((each.name, f"{each.hands:,}", f"{each.chips:,}", *cells))
+    a_hand = (f"a hand ({unit})", "95% interval", "mbb/g", "95% interval")
+    print_rows(rows, columns=("player", "hands", f"won ({unit})", *a_hand))
+    _explain_mbb(big_blind)
 
 
 def _mean_and_interval(estimate: Estimate) -> list[str]:

@@ -1,12 +1,15 @@
 """Matches of hold'em, and hands on paper: our own readers and PokerKit read what was written."""
 
+import json
 import tomllib
+from pathlib import Path
 
 import pokerkit
 import pytest
 
+from equipoise.cli import app
 from equipoise.errors import EquipoiseError
-from equipoise.evaluation.hand_logs import hand_history, log_line, writing_hands
+from equipoise.evaluation.hand_logs import hand_history, log_line, read_log, writing_hands
 from equipoise.evaluation.match import play_match
 from equipoise.games import CHANCE, load_game
 from equipoise.games.hand_histories import read_acpc_line, read_phhs
@@ -88,3 +91,36 @@ def test_other_games_have_a_readable_line(tmp_path):
     assert all(len(line.split(":")[2].split(", ")) == 4 for line in lines)
     with pytest.raises(EquipoiseError, match="which is for hold'em; use --log instead"):
         hand_history(hands[0], NAMES)
+
+
+def test_a_log_is_read_summed_up_and_written_in_the_other_format(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    line = "STATE:{}:cr200c/r400c/cc/cc:QsQd|AhKd/2c7d9s/Th/3c:400|-400:{}"
+    text = "# a match\n" + line.format(0, "Bob|Ada") + "\n" + line.format(1, "Ada|Bob") + "\n"
+    Path("a.log").write_text(text + line.format(2, "Bob|Ada") + "\nSCORE:400|-400:Bob|Ada\n")
+    command = ["hands", "nolimit_holdem(actions=full)"]
+    app([*command, "a.log", "--phh", "b.phhs", "--json"], result_action="return_value")
+    summed = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert summed["players"] == [
+        {"name": "Bob", "hands": 3, "chips": 400},
+        {"name": "Ada", "hands": 3, "chips": -400},
+    ]
+    app([*command, "b.phhs", "--log", "c.log"], result_action="return_value")
+    assert "1333.3" in capsys.readouterr().out  # mbb/g of Bob: 400 chips of 100 in three hands
+    assert Path("c.log").read_text().splitlines() == Path("a.log").read_text().splitlines()[1:-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "no hands"),
+        ("STATE:0:f:QsQd|AhKd:9|-9:B|A", "line 1: hand 0: the log pays"),
+        ("STATE:0:f:QsQd|AhKd:50|-50:B|A\nnonsense", "line 2: 'nonsense' is not an ACPC line"),
+        ("[1]\nvariant = 'NT'\n", "antes is None"),
+    ],
+)
+def test_a_log_that_is_not_of_the_game_is_refused_with_the_place(tmp_path, content, said):
+    path = tmp_path / "a.log"
+    path.write_text(content)
+    with pytest.raises(EquipoiseError, match=said):
+        read_log(load_game("nolimit_holdem(actions=full)"), path)
