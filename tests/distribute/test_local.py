@@ -79,6 +79,11 @@ def squared(shared: int, lane: int, number: int) -> int:
     return number * number + shared
 
 
+def process_of(seconds: float, lane: int, number: int) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
 def fails(shared: object, lane: int, number: int) -> int:
     raise InvalidParameter(f"part {number} is not valid")
 
@@ -105,6 +110,9 @@ def look_at_a_local_cluster() -> None:
         assert list(cluster.map(squared, range(5), 10)) == [10, 11, 14, 19, 26]
         with pytest.raises(InvalidParameter, match=r"^part 0 is not valid$"):
             list(cluster.map(fails, range(2), None))
+        before_waiting = set(cluster.map(process_of, range(2), 0.5))
+        time.sleep(3.0)
+        assert len(before_waiting) == 2 and set(cluster.map(process_of, range(2), 0.5)) == before_waiting
         _worker_killed(cluster)
         folder = Path(os.environ["RAY_TMPDIR"])
     assert dict(os.environ) == before

@@ -41,6 +41,8 @@ LIVELY = {  # a killed node is noticed within two seconds, not sixteen
     "health_check_failure_threshold": 3,
 }
 
+KEPT = {"idle_worker_killing_time_threshold_ms": 600_000}  # a worker that waits a second would be ended, and made anew
+
 
 def workers_wanted(text: str) -> int | None:
     """Return N of ``local:N``, None of a cluster that is there already; refuse anything else."""
@@ -112,7 +114,7 @@ def _started(count: int) -> Iterator[Any]:
             object_store_memory=OBJECT_STORE_BYTES,
             _temp_dir=str(folder),
             _node_ip_address="127.0.0.1",
-            _system_config=LIVELY,
+            _system_config={**LIVELY, **KEPT},
         ):
             yield ray
     finally:
