@@ -215,6 +215,40 @@ def test_whole_hands_pay_what_the_rules_say(shelf, name, opponent):
     assert all(choice["cost"] is not None for choice in view["choices"])
 
 
+NETWORKS = {"traversals": 20, "steps": 2, "policy_steps": 2, "width": 16}
+OPPONENTS = {
+    "networks, listed": ("leduc_poker", "deep-cfr", NETWORKS, 2),
+    "networks, limit hold'em": ("limit_holdem", "sd-cfr", {"traversals": 20, "steps": 2, "width": 16}, 1),
+    "buckets": (FLOP, "es-mccfr", {"buckets": "ehs2:5"}, 2000),
+}
+
+
+@pytest.mark.parametrize("kind", OPPONENTS)
+def test_hands_against_networks_and_buckets_pay_what_the_rules_say(shelf, kind):
+    address, algorithm, parameters, iterations = OPPONENTS[kind]
+    name = kind.replace(" ", "-").replace(",", "").replace("'", "")
+    equipoise.solve(address, algorithm, iterations=iterations, parameters=parameters, out=shelf.base / "page" / name)
+    status, view = shelf.ask(
+        "/api/play/start", {"solution": f"page/{name}", "opponent": "", "seed": 3, "seat": "turns"}
+    )
+    assert status == 200, view
+    game = equipoise.load_game(address)
+    for _ in range(3):
+        while view["state"] == "decision":
+            calls = [each["place"] for each in view["actions"] if each["name"] in ("call", "check")]
+            said = {"session": view["session"], "place": calls[0], "step": view["step"]}
+            status, view = shelf.ask("/api/play/act", said)
+            assert status == 200, view
+        hand = json.loads((shelf.base / "page/.page/games" / f"{view['session']}.json").read_text())["hands"][-1]
+        state = game.root()
+        for action in hand["actions"]:
+            state = state.child(action)
+        assert state.player == equipoise.TERMINAL
+        assert view["result"]["payoff"] == (state.payoff() if hand["seat"] == 0 else -state.payoff())
+        status, view = shelf.ask("/api/play/deal", {"session": view["session"]})
+        assert status == 200, view
+
+
 def test_a_restart_loses_nothing_and_hands_can_be_kept(shelf, tmp_path):
     _, view = shelf.ask("/api/play/start", {"solution": "page/flop", "seed": 1})
     for _ in range(3):
