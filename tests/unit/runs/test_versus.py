@@ -20,7 +20,7 @@ def test_a_run_plays_its_opponent_at_each_evaluation(tmp_path):
     assert len(found.history) >= 4
     last = found.history[-1]
     assert abs(last["versus_mean"] - exact) < 2 * last["versus_error"]  # 95% intervals
-    assert 0.0 < last["versus_error"] < 0.1  # AIVAT; plain hands would be 0.14 at their best
+    assert 0.0 < last["versus_error"] < 0.05  # 0.038 by AIVAT; 0.062 by duplicate deals, 0.116 by plain hands
     assert found.summary()["versus_mean"] == last["versus_mean"] > 0.3
     assert last["versus_mean"] > found.history[0]["versus_mean"]
 
