@@ -4,15 +4,10 @@ One turn of a player (updates alternate): both plans go down by regret matching;
 worth, by hand after the deal, is asked of leaf values (trees/leaf_values.py); values go up, and regrets and averages
 are updated by a rule.
 
-Gadgets stand before the root, and say with what reach the *opponent* enters, hand by hand:
-
-- ``unsafe``: with a range that is given;
-- ``cfrd`` (CFR-D; Burch, Johanson and Bowling 2014): each hand may take a value that is given, or enter;
-- ``maxmargin`` (Moravcik et al. 2016): the opponent chooses the hand with which it enters, and each hand pays its value
-  for that. So what the hand that gains most can gain is made as small as possible. Gains are means, not counterfactual.
+A gadget (gadgets.py) may stand before the root.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,15 +15,12 @@ from equipoise.compiled import inlined, uncounted
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.solvers.gadgets import MODES, Entrance, Gadget, begin, enter_by_gadget, make_entrance
 from equipoise.trees.leaf_values import LeafValues
 from equipoise.trees.lookahead import Lookahead, LookaheadArrays
 from equipoise.trees.treeplex import Float
 
 Pair = tuple[Float, Float]
-Gadget = Literal["unsafe", "cfrd", "maxmargin"]
-GADGETS: tuple[Gadget, ...] = ("unsafe", "cfrd", "maxmargin")
-_NONE, _CFRD, _MAXMARGIN = 0, 1, 2
-_MODES: dict[Gadget, int] = {"unsafe": _NONE, "cfrd": _CFRD, "maxmargin": _MAXMARGIN}
 
 
 class _Work(NamedTuple):
@@ -43,11 +35,7 @@ class _Work(NamedTuple):
     totals: Float  # [hands] scratch
     noted: Float  # [decisions x hands] sums of what decisions are worth to the acting player
     root_noted: Pair  # [roots x hands] sums of what the roots are worth
-    gadget_strategy: Float
-    gadget_regret: Float
-    gadget_worth: Float
-    given: Float  # [hands] the opponent's values
-    mass: Float  # [hands] chance x own reach: what counterfactual values of the opponent are over means
+    entrance: Entrance
 
 
 @inlined
@@ -112,23 +100,9 @@ def _go_up(look: LookaheadArrays, player: int, rule: Float, work: _Work) -> None
 
 
 @inlined
-def _enter_by_gadget(look: LookaheadArrays, mode: int, opponent: int, rule: Float, work: _Work) -> None:
+def _enter_next(look: LookaheadArrays, mode: int, opponent: int, rule: Float, work: _Work) -> None:
     """Update the gadget after the opponent's turn, and write with what reach it enters next."""
-    hands, values, plan = look.hands[opponent], work.gradient[opponent], work.plan[opponent]
-    if mode == _CFRD:
-        for j in range(hands):
-            work.gadget_worth[j], work.gadget_worth[hands + j] = work.given[j], values[j]
-        add_regrets(2, hands, rule, work.gadget_worth, work.gadget_strategy, work.gadget_regret, work.value)
-        match_block(work.gadget_strategy, 0, 2, hands, work.totals, UNIFORM)
-        for j in range(hands):
-            plan[j] = work.gadget_strategy[hands + j]
-    elif mode == _MAXMARGIN:
-        for j in range(hands):
-            work.gadget_worth[j] = (values[j] - work.given[j]) / work.mass[j] if work.mass[j] > 0.0 else -1e30
-        add_regrets(hands, 1, rule, work.gadget_worth, work.gadget_strategy, work.gadget_regret, work.value)
-        match_block(work.gadget_strategy, 0, hands, 1, work.totals, UNIFORM)
-        for j in range(hands):
-            plan[j] = work.gadget_strategy[j] / work.mass[j] if work.mass[j] > 0.0 else 0.0
+    enter_by_gadget(mode, look.hands[opponent], rule, work.gradient[opponent], work.entrance, work.plan[opponent])
 
 
 @uncounted
@@ -140,7 +114,7 @@ def _down(look: LookaheadArrays, player: int, work: _Work) -> None:
 def _up(look: LookaheadArrays, mode: int, opponent: int, player: int, rule: Float, work: _Work) -> None:
     _go_up(look, player, rule, work)
     if player == opponent:
-        _enter_by_gadget(look, mode, opponent, rule, work)
+        _enter_next(look, mode, opponent, rule, work)
 
 
 @uncounted
@@ -151,7 +125,7 @@ def _iterations(look: LookaheadArrays, mode: int, opponent: int, rules: Float, w
             _go_down(look, player, work)
             _go_up(look, player, rules[iteration], work)
             if player == opponent:
-                _enter_by_gadget(look, mode, opponent, rules[iteration], work)
+                _enter_next(look, mode, opponent, rules[iteration], work)
 
 
 class LookaheadCFR:
@@ -163,7 +137,7 @@ class LookaheadCFR:
         self.rule = rule
         self.values = values
         self.iteration = 0
-        self._mode, self._opponent = _NONE, -1
+        self._mode, self._opponent = MODES["unsafe"], -1
         arrays, betting = look.arrays, look.arrays.betting
         widest = max(arrays.hands)
         sizes = [(int(betting.rows[p]) - betting.roots) * arrays.hands[p] for p in range(2)]
@@ -182,11 +156,7 @@ class LookaheadCFR:
             totals=np.zeros(widest),
             noted=np.zeros(len(look.nodes) * widest),
             root_noted=(np.zeros(betting.roots * arrays.hands[0]), np.zeros(betting.roots * arrays.hands[1])),
-            gadget_strategy=np.zeros(2 * widest),
-            gadget_regret=np.zeros(2 * widest),
-            gadget_worth=np.zeros(2 * widest),
-            given=np.zeros(widest),
-            mass=np.zeros(widest),
+            entrance=make_entrance(widest),
         )
         for place in range(len(look.nodes)):
             player, actions = int(betting.node_player[place]), int(betting.node_actions[place])
@@ -202,18 +172,12 @@ class LookaheadCFR:
     def enter_by(self, gadget: Gadget, own: int, reach: Pair, values: Float) -> None:
         """Enter the only root: the own player by its reach, the opponent by a gadget with some values."""
         self.enter(reach)
-        self._mode, self._opponent = _MODES[gadget], 1 - own
-        hands, work = self.look.arrays.hands[1 - own], self.work
+        self._mode, self._opponent = MODES[gadget], 1 - own
+        hands, entrance = self.look.arrays.hands[1 - own], self.work.entrance
         probability = self.look.tree.stages[self.look.stage].probability[self.look.roots[0].group]
-        work.given[:hands] = values
-        work.mass[:hands] = reach[own] @ (probability if own == 0 else probability.T)
-        if gadget == "cfrd":
-            work.gadget_strategy[: 2 * hands] = 0.5
-            work.plan[1 - own][:hands] = 0.5
-        elif gadget == "maxmargin":
-            work.gadget_strategy[:hands] = 1.0 / hands
-            mass = work.mass[:hands]
-            work.plan[1 - own][:hands] = np.where(mass > 0.0, 1.0 / hands / np.where(mass > 0.0, mass, 1.0), 0.0)
+        entrance.given[:hands] = values
+        entrance.mass[:hands] = reach[own] @ (probability if own == 0 else probability.T)
+        begin(gadget, hands, entrance, self.work.plan[1 - own])
 
     def run(self, iterations: int) -> None:
         """Run some iterations."""

@@ -22,8 +22,9 @@ from equipoise.errors import InvalidParameter, NotSupported, require_whole
 from equipoise.games import CHANCE, TERMINAL, Game, State
 from equipoise.games.poker import PokerGame
 from equipoise.regret.rules import DiscountedCFR, Rule
+from equipoise.solvers.gadgets import GADGETS, Gadget
 from equipoise.solvers.leaf_values import ValuesOf
-from equipoise.solvers.lookahead_cfr import GADGETS, Gadget, LookaheadCFR
+from equipoise.solvers.lookahead_cfr import LookaheadCFR
 from equipoise.trees.compile import build_public_tree
 from equipoise.trees.lookahead import Lookahead, PublicState, deal_after, is_settled, lookahead
 from equipoise.trees.public_tree import PublicTree, sequence_vectors

@@ -252,7 +252,8 @@ class SpotCFR(Solver):
                 bind_boards(at, 0, at.boards.images.size, self.regret_sum.uncoded)
         first, second = (each.astype(self._precision) for each in form.weights)
         self._weights = (first, second)
-        self._steps = [(len(first), len(second))]
+        roots = form.rounds[0].betting.roots
+        self._steps = [(len(first) // roots, len(second) // roots)]
         self._scratch = [_lane_scratch(form, storage, self._precision) for _ in range(threads)]
         self._held = [_held(form.rounds[-1], self._precision) for _ in range(threads)] if storage == "int16" else []
         self._notes = _notes(form, self._precision)

@@ -15,7 +15,7 @@ hands, renamed, are those of each of them.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -139,7 +139,7 @@ class SpotForm:
     game: Spot
     rounds: tuple[Round, ...]
     hands: tuple[Int64, Int64]  # each player's hands before the spot's board, as places in the game's list
-    weights: tuple[Float, Float]
+    weights: tuple[Float, Float]  # [roots x hands] of the first round; one root, unless it is a part of a spot
     leaves: NetworkValues | None = None  # what closings are worth over checking down, in spots that end early
 
     @property
@@ -214,6 +214,55 @@ def spot_form(game: Spot) -> SpotForm:
         hands=(hands[0], hands[1]),
         weights=(weights[0], weights[1]),
         leaves=None if network is None else NetworkValues(game, network, ending, *_valued_hands(game, rounds)),
+    )
+
+
+def part_of(form: SpotForm, number: int, board: int, weights: tuple[Float, Float]) -> SpotForm:
+    """Return one board of a later round, with all roots and all that follows it, as a form of its own.
+
+    ``weights`` are both players' reach of the roots, [roots x width of the board]. Tables lie as in the whole form.
+    """
+    rounds: list[Round] = []
+    first, end = board, board + 1
+    for each in form.rounds[number:]:
+        boards, own = each.boards, slice(first, end)
+        children = each.first_child[first : end + 1]
+        rounds.append(
+            replace(
+                each,
+                boards=boards._replace(
+                    live=boards.live[own],
+                    width=boards.width[own],
+                    start=boards.start[own],
+                    table_start=boards.table_start[own] - boards.table_start[first, 0],
+                    has_alike=boards.has_alike[own],
+                    images=boards.images[own],
+                    image_start=boards.image_start[own],
+                    group_start=boards.group_start[first : end + 1],
+                ),
+                cards=each.cards[own],
+                renamings=each.renamings[own],
+                parent=each.parent[own] - each.parent[first],
+                first_child=children - children[0],
+                hands=(each.hands[0][own], each.hands[1][own]),
+                locked=each.locked._replace(start=each.locked.start[2 * first : 2 * end + 1]),
+            )
+        )
+        first, end = int(children[0]), int(children[-1])
+    rounds[0] = _entered_as_it_is(rounds[0])
+    first_hands, second_hands = (rounds[0].hands[player][0] for player in range(2))
+    return SpotForm(game=form.game, rounds=tuple(rounds), hands=(first_hands, second_hands), weights=weights)
+
+
+def _entered_as_it_is(each: Round) -> Round:
+    """Return a round of one board whose roots are entered with vectors over the board's own hands."""
+    width = each.boards.width[0]
+    own = np.concatenate([np.arange(size) for size in width]).astype(np.uint32)
+    return replace(
+        each,
+        boards=each.boards._replace(images=np.ones(1, np.int64), image_start=np.array([[0, width[0]]]), image_place=own),
+        closings=np.tile(np.arange(each.betting.roots), (2, 1)),
+        deal=1.0,
     )
 
 
