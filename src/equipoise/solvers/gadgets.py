@@ -43,7 +43,7 @@ def begin(gadget: Gadget, hands: int, at: Entrance, reach: Float) -> None:
     if gadget == "cfrd":
         at.strategy[: 2 * hands] = 0.5
         reach[:hands] = 0.5
-    elif gadget == "maxmargin":
+    elif gadget == "maxmargin" and hands > 0:
         at.strategy[:hands] = 1.0 / hands
         mass = at.mass[:hands]
         reach[:hands] = np.where(mass > 0.0, 1.0 / hands / np.where(mass > 0.0, mass, 1.0), 0.0)
@@ -60,8 +60,14 @@ def enter_by_gadget(mode: int, hands: int, rule: Float, values: Float, at: Entra
         for j in range(hands):
             reach[j] = at.strategy[hands + j]
     elif mode == _MAXMARGIN:
+        least = 0.0
         for j in range(hands):
-            at.worth[j] = (values[j] - at.given[j]) / at.mass[j] if at.mass[j] > 0.0 else -1e30
+            if at.mass[j] > 0.0:
+                at.worth[j] = (values[j] - at.given[j]) / at.mass[j]
+                least = min(least, at.worth[j])
+        for j in range(hands):
+            if not at.mass[j] > 0.0:
+                at.worth[j] = least  # a hand that cannot be held: never better, and no weight on what others regret
         add_regrets(hands, 1, rule, at.worth, at.strategy, at.regret, at.value)
         match_block(at.strategy, 0, hands, 1, at.totals, UNIFORM)
         for j in range(hands):
