@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.games.spots import spot
     from equipoise.policies import Policy, open_strategy
-    from equipoise.resolving import Resolved, resolve
+    from equipoise.resolving import Resolved, ResolvedSpot, resolve, resolve_spot
     from equipoise.solving import Solution, as_policy, load_policy, resume, solve
     from equipoise.value_training import train_values
 
@@ -36,6 +36,7 @@ _HOMES = {
     "Game": "equipoise.games",
     "Policy": "equipoise.policies",
     "Resolved": "equipoise.resolving",
+    "ResolvedSpot": "equipoise.resolving",
     "Solution": "equipoise.solving",
     "State": "equipoise.games",
     "action_values": "equipoise.evaluation",
@@ -50,6 +51,7 @@ _HOMES = {
     "open_strategy": "equipoise.policies",
     "play_match": "equipoise.evaluation",
     "resolve": "equipoise.resolving",
+    "resolve_spot": "equipoise.resolving",
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
     "spot": "equipoise.games.spots",
@@ -65,6 +67,7 @@ __all__ = [
     "Game",
     "Policy",
     "Resolved",
+    "ResolvedSpot",
     "Solution",
     "State",
     "__version__",
@@ -81,6 +84,7 @@ __all__ = [
     "open_strategy",
     "play_match",
     "resolve",
+    "resolve_spot",
     "resume",
     "solve",
     "spot",

@@ -537,7 +537,13 @@ def evaluate(
 
 @app.command
 def resolve(
-    game: Annotated[str, Parameter(help="A game with public states: Kuhn, One-Card, Leduc and Bluff games.")],
+    game: Annotated[
+        str,
+        Parameter(
+            help="A game with public states: Kuhn, One-Card, Leduc and Bluff games. Or a solved spot, as a run or a "
+            "policy's file: its later rounds are solved anew."
+        ),
+    ],
     /,
     *,
     gadget: Annotated[
@@ -551,20 +557,46 @@ def resolve(
             "value network."
         ),
     ] = "exact",
-    iterations: Annotated[int, Parameter(help="Iterations of each solve."), WHOLE] = 1000,
+    iterations: Annotated[
+        int | None, Parameter(help="Iterations of each solve: 1,000 by default, 300 on spots."), WHOLE
+    ] = None,
+    from_round: Annotated[
+        Literal["turn", "river"] | None,
+        Parameter(name="--from", help="Spots: the round that is solved anew; by default that of the next deal."),
+    ] = None,
     output: Annotated[
         Path | None, Parameter(name=("--output", "-o"), help="Write the agent's strategy to this policy file.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Let an agent re-solve every public state at which it acts, and evaluate it exactly."""
+    """Let an agent re-solve every public state at which it acts, or the later rounds of a solved spot, and evaluate it
+    exactly."""
     from equipoise.games import load_game
+    from equipoise.resolving import SPOT_ITERATIONS, Resolved, ResolvedSpot, resolve_spot
     from equipoise.resolving import resolve as resolve_game
+    from equipoise.solvers.resolving import DEFAULT_ITERATIONS
+    from equipoise.solving import load_policy
     from equipoise.views.progress import show_progress
 
-    loaded = load_game(game)
-    with show_progress(f"{game} by continual re-solving") as on_progress:
-        found = resolve_game(loaded, gadget=gadget, values=values, iterations=iterations, on_progress=on_progress)
+    found: Resolved | ResolvedSpot
+    if Path(game).exists():
+        if values != "exact":
+            raise NotSupported("a solved spot is solved on to its end: leave out --values")
+        with show_progress(f"{game} re-solved") as on_progress:
+            policy, chosen = load_policy(game), SPOT_ITERATIONS if iterations is None else iterations
+            found = resolve_spot(
+                policy, gadget=gadget, from_round=from_round, iterations=chosen, on_progress=on_progress
+            )
+        unit = found.policy.rules.chip_unit()
+    else:
+        loaded, chosen = load_game(game), DEFAULT_ITERATIONS if iterations is None else iterations
+        unit = loaded.chip_unit()
+        if loaded.name.startswith("spot("):
+            raise NotSupported("a spot is re-solved from its solution: solve it first, then equipoise resolve RUN")
+        if from_round is not None:
+            raise NotSupported("--from is for solved spots; other games are re-solved at every decision")
+        with show_progress(f"{game} by continual re-solving") as on_progress:
+            found = resolve_game(loaded, gadget=gadget, values=values, iterations=chosen, on_progress=on_progress)
     if found.warning is not None:
         _warn(found.warning)
     if output is not None:
@@ -574,7 +606,7 @@ def resolve(
         return _print_json(numbers)
     from equipoise.views.tables import print_numbers
 
-    return print_numbers(numbers, unit=loaded.chip_unit())
+    return print_numbers(numbers, unit=unit)
 
 
 @app.command(name="train-values")

@@ -2,6 +2,8 @@
 
 found = equipoise.resolve("nl_leduc(stack=5)", gadget="cfrd", values="exact", iterations=1000)
 found.exploitability, found.policy.action_probabilities("Qs|r2")
+
+``resolve_spot`` keeps the strategy of a solved spot up to a round, and solves every board of that round anew.
 """
 
 import time
@@ -12,18 +14,28 @@ from typing import Any
 
 from equipoise.errors import NotFound, NotSupported, nearest
 from equipoise.games import Game, as_game
+from equipoise.policies import AnyPolicy
+from equipoise.policies.opening import spot_policy
 from equipoise.policies.policy import Policy, policy_from_strategies
+from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.runs.phases import EVALUATION, PREPARING, SOLVING, OnProgress, Phases, unseen
+from equipoise.solvers.gadgets import Gadget
 from equipoise.solvers.leaf_values import LEAF_VALUES, ValuesOf
-from equipoise.solvers.lookahead_cfr import Gadget
 from equipoise.solvers.public_values import PublicNetworkValues
 from equipoise.solvers.resolving import DEFAULT_ITERATIONS, ContinualResolving
+from equipoise.solvers.spot_resolving import resolve_boards, round_to_resolve
 from equipoise.trees.best_response import BestResponses, Evaluator
 from equipoise.trees.public_tree import vector_form
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
 from equipoise.trees.treeplex import Float
 from equipoise.trees.value_network import load_network
 
+SPOT_ITERATIONS = 300
+UNSAFE_SPOT = (
+    "unsafe re-solving takes both ranges as the strategy has them, and nothing bounds what it loses: here "
+    "exploitability went from {before:.4g} to {after:.4g} {unit}; the gadgets cfrd and maxmargin bound it"
+)
 UNSAFE = (
     "unsafe re-solving keeps ranges only, and the opponent need not play what they were worked out from: here the "
     "agent's exploitability is {exploitability:.4g} {unit}; the gadgets cfrd and maxmargin bound it"
@@ -136,5 +148,87 @@ def resolve(
         strategies=strategies,
         responses=responses,
         values=str(values),
+        seconds=time.perf_counter() - begun,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ResolvedSpot:
+    """A spot's strategy whose later rounds were solved anew, evaluated exactly before and after."""
+
+    policy: SpotPolicy
+    gadget: Gadget
+    iterations: int
+    boards: int
+    before: SpotValues
+    responses: SpotValues
+    seconds: float
+
+    @property
+    def exploitability(self) -> float:
+        """Return the mean of what the two players could gain against the new strategy."""
+        return self.responses.exploitability
+
+    @property
+    def warning(self) -> str | None:
+        """Return what is to be said of the way it was re-solved, if anything."""
+        if self.gadget != "unsafe":
+            return None
+        unit = self.policy.rules.chip_unit()
+        return UNSAFE_SPOT.format(before=self.before.exploitability, after=self.exploitability, unit=unit)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, each under its name."""
+        pot = self.policy.rules.pot
+        return {
+            "game": self.policy.game,
+            "gadget": self.gadget,
+            "iterations": self.iterations,
+            "boards": self.boards,
+            "ev_first": self.responses.value + pot / 2,
+            "exploitability_before": self.before.exploitability,
+            "exploitability_pot_before": 100 * self.before.exploitability / pot,
+            "exploitability": self.exploitability,
+            "exploitability_pot": 100 * self.exploitability / pot,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.policy!r}, {self.boards:,} boards re-solved, exploitability {self.exploitability:.4g}>"
+
+
+def resolve_spot(
+    policy: AnyPolicy,
+    *,
+    gadget: Gadget = "cfrd",
+    from_round: str | None = None,
+    iterations: int = SPOT_ITERATIONS,
+    on_progress: OnProgress = unseen,
+) -> ResolvedSpot:
+    """Keep a spot's strategy up to a round, solve every board of that round anew, and evaluate both exactly.
+
+    ``gadget`` bounds the opponent by what it could win against the strategy at most: ``cfrd`` or ``maxmargin``;
+    ``unsafe`` solves for both ranges as they are. ``from_round`` is ``turn`` or ``river``; by default the next deal.
+    """
+    policy = spot_policy(policy, "only a solved spot is re-solved board by board")
+    begun, phases, form = time.perf_counter(), Phases(on_progress), policy.form
+    number = round_to_resolve(form, from_round)
+    with phases.noticing_compilation():
+        with phases.doing(EVALUATION):
+            before = SpotEvaluator(form).best_responses(policy.strategy)
+        with phases.doing(SOLVING, "re-solving"):
+            strategy = resolve_boards(
+                form, policy.strategy, number=number, gadget=gadget, iterations=iterations, report=phases.report
+            )
+        with phases.doing(EVALUATION):
+            responses = SpotEvaluator(form).best_responses(strategy)
+    origin = {**policy.origin, "resolved": {"gadget": gadget, "round": number, "iterations": iterations}}
+    return ResolvedSpot(
+        policy=SpotPolicy(form=form, strategy=strategy, origin=origin),
+        gadget=gadget,
+        iterations=iterations,
+        boards=form.rounds[number].num_boards,
+        before=before,
+        responses=responses,
         seconds=time.perf_counter() - begun,
     )

@@ -227,3 +227,23 @@ def test_values_that_make_no_sense_are_refused(run, arguments, words):  # noqa: 
     code, _, err = run("solve", *arguments)
     assert code == 2
     assert words in err and len(err.strip().splitlines()) == 1
+
+
+def test_rivers_of_a_solved_turn_are_solved_anew(run):  # noqa: F811
+    assert run("solve", TURN, "--iterations", "10", "--out", "turn")[0] == 0
+    code, out, err = run("resolve", "turn", "--iterations", "60", "-o", "better.npz", "--json")
+    assert code == 0, err
+    found = last_json(out)
+    assert found["exploitability_pot"] < found["exploitability_pot_before"]
+    assert found["boards"] == 48
+    assert last_json(run("evaluate", "better.npz", "--json")[1])["exploitability"] == found["exploitability"]
+    code, out, _ = run("resolve", "better.npz", "--gadget", "maxmargin", "--iterations", "5")
+    assert code == 0 and "% of the pot" in out
+    for words, arguments in {
+        "solve it first": (TURN,),
+        "leave out --values": ("turn", "--values", "zero"),
+        "--from is for solved spots": ("kuhn_poker", "--from", "river"),
+        "from=turn is not a later round": ("turn", "--from", "turn"),
+    }.items():
+        code, _, err = run("resolve", *arguments)
+        assert code == 2 and words in err and "Traceback" not in err

@@ -36,6 +36,13 @@ AnyPolicy = Policy | HoldemPolicy | SpotPolicy
 NETWORKS = "networks"
 
 
+def spot_policy(policy: AnyPolicy, wanted: str) -> SpotPolicy:
+    """Return a policy that must be a spot's, or say ``wanted`` and that it is none."""
+    if not isinstance(policy, SpotPolicy):
+        raise NotSupported(f"{wanted}, and {policy.game} is none")
+    return policy
+
+
 def open_strategy(
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],

@@ -31,7 +31,8 @@ class GadgetCFR(SpotCFR):
 
     def __init__(self, part: SpotForm, rule: Rule, gadget: Gadget, opponent: int, given: Float, mass: Float) -> None:
         """Prepare; ``given`` and ``mass`` are [roots, hands] of the opponent."""
-        super().__init__(part, rule)
+        # Of maxmargin, reach is one over masses of any size: too much for single precision.
+        super().__init__(part, rule, storage="float64" if gadget == "maxmargin" else "float32")
         self._mode, self._opponent = MODES[gadget], opponent
         self._live = int(part.rounds[0].boards.live[0, opponent])
         self._entrances = [make_entrance(self._live) for _ in given]

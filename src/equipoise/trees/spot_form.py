@@ -260,7 +260,9 @@ def _entered_as_it_is(each: Round) -> Round:
     own = np.concatenate([np.arange(size) for size in width]).astype(np.uint32)
     return replace(
         each,
-        boards=each.boards._replace(images=np.ones(1, np.int64), image_start=np.array([[0, width[0]]]), image_place=own),
+        boards=each.boards._replace(
+            images=np.ones(1, np.int64), image_start=np.array([[0, width[0]]]), image_place=own
+        ),
         closings=np.tile(np.arange(each.betting.roots), (2, 1)),
         deal=1.0,
     )

@@ -56,7 +56,8 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     units = {"value": f"{unit} to player 0", "nash_conv": unit, "exploitability": f"{unit} (nash_conv / 2)"}
     units["nash_conv_mbb"] = "mbb/g (thousandths of a big blind a game, both players' gains together)"
     units["ev_first"] = f"{unit} to the first player, its share of the pot included"
-    units["exploitability_pot"] = "% of the pot"
+    units["exploitability_pot"] = units["exploitability_pot_before"] = "% of the pot"
+    units["exploitability_before"] = units["exploitability"]
     units["memory"] = "bytes"
     units["versus_mean"] = f"{unit} per hand against the fixed opponent"
     units["versus_error"] = f"{unit} (half of the 95 % interval)"
