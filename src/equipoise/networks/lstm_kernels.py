@@ -113,7 +113,7 @@ def walk(trie: SparseTrie, own: Parameters, kind: int, last: Int64) -> Walked:
     room = (width + LANES - 1) // LANES * LANES
     needed, above, ends = _needed(trie.parent, last)
     count = len(needed)
-    from_inputs, from_state = np.zeros((inputs, 4 * room), np.float32), np.zeros((width, 4 * room), np.float32)
+    from_inputs, from_state = np.zeros((inputs, 4 * room), np.float32), np.zeros((room, 4 * room), np.float32)
     bias, attention = np.zeros(4 * room, np.float32), np.zeros(room, np.float32)
     for gate in range(4):
         for unit in range(width):
@@ -138,10 +138,12 @@ def walk(trie: SparseTrie, own: Parameters, kind: int, last: Int64) -> Walked:
             for j in range(4 * room):
                 row[j] += value * weights[j]
         if up >= 0:
-            for k in range(width):
-                value, weights = state[up, k], from_state[k]
+            before = state[up]
+            for k in range(0, room, 4):
+                w0, w1, w2, w3 = from_state[k], from_state[k + 1], from_state[k + 2], from_state[k + 3]
+                v0, v1, v2, v3 = before[k], before[k + 1], before[k + 2], before[k + 3]
                 for j in range(4 * room):
-                    row[j] += value * weights[j]
+                    row[j] += (v0 * w0[j] + v1 * w1[j]) + (v2 * w2[j] + v3 * w3[j])
         inward, forget = row[:room], row[room : 2 * room]
         candidate, outward = row[2 * room : 3 * room], row[3 * room :]
         for j in range(room):
@@ -232,10 +234,11 @@ def walk_back(trie: SparseTrie, own: Parameters, kind: int, walked: Walked, pull
                 value, weights = before[k], from_state[k]
                 for j in range(4 * room):
                     weights[j] += value * of_gates[j]
-            for j in range(4 * room):
-                value, weights = of_gates[j], to_state[j]
+            for j in range(width):  # four at a time: what is added to is loaded and stored less often
+                w0, w1, w2, w3 = to_state[j], to_state[room + j], to_state[2 * room + j], to_state[3 * room + j]
+                v0, v1, v2, v3 = of_gates[j], of_gates[room + j], of_gates[2 * room + j], of_gates[3 * room + j]
                 for k in range(room):
-                    above[k] += value * weights[k]
+                    above[k] += (v0 * w0[k] + v1 * w1[k]) + (v2 * w2[k] + v3 * w3[k])
         else:
             for j in range(room):
                 of_gates[room + j] = ZERO
@@ -255,7 +258,8 @@ def walk_back(trie: SparseTrie, own: Parameters, kind: int, walked: Walked, pull
                 weight_ih[target, k] = from_inputs[k, source]
             for k in range(width):
                 weight_hh[target, k] = from_state[k, source]
-    return Parameters(weight_ih, weight_hh, biases, biases, of_attention[: len(own.attention)])
+    # Each its own: gradients are clipped in place.
+    return Parameters(weight_ih, weight_hh, biases, biases.copy(), of_attention[: len(own.attention)])
 
 
 @kernel

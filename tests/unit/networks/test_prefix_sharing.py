@@ -208,3 +208,11 @@ def test_hints_are_for_residual_attention_alone(compiled):
     rows = infosets_of(form, "cards")
     steps = [("Ks", "Kh", "board", -1, 0), ("Ks", "Qs", "board", -1, 0), ("Ks", "", "deal", -1, 0)]
     assert rows.grammar.hints(steps).ravel().tolist() == [1.0, 0.0, 0.0]
+
+
+def test_no_two_gradients_share_memory(leduc, some):
+    """Or clipping, which is done in place, would clip one of them twice."""
+    network = network_of(leduc, Recurrent(attention="relu"), torch.float32)
+    network.backpropagate(network.inputs_of(leduc, some, CPU), lambda outputs, rows: torch.ones_like(outputs))
+    places = [parameter.grad.data_ptr() for parameter in network.parameters()]
+    assert len(set(places)) == len(places)
