@@ -84,6 +84,11 @@ def process_of(seconds: float, lane: int, number: int) -> int:
     return os.getpid()
 
 
+def waits(seconds: float) -> str:
+    time.sleep(seconds)
+    return ""
+
+
 def fails(shared: object, lane: int, number: int) -> int:
     raise InvalidParameter(f"part {number} is not valid")
 
@@ -111,7 +116,7 @@ def look_at_a_local_cluster() -> None:
         with pytest.raises(InvalidParameter, match=r"^part 0 is not valid$"):
             list(cluster.map(fails, range(2), None))
         before_waiting = set(cluster.map(process_of, range(2), 0.5))
-        time.sleep(3.0)
+        assert not cluster.run_all(waits, [3.0], lambda done: None, 1.0, cores=[2])  # one works, the other has no core
         assert len(before_waiting) == 2 and set(cluster.map(process_of, range(2), 0.5)) == before_waiting
         _worker_killed(cluster)
         folder = Path(os.environ["RAY_TMPDIR"])
