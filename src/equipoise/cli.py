@@ -829,7 +829,7 @@ def read_hands(
     json: Json = False,
 ) -> None:
     """Read a log of poker hands: play each by the rules, sum up who won what, write it in another format."""
-    from equipoise.evaluation.hand_logs import read_log, winnings, write_hands
+    from equipoise.evaluation.hand_logs import deals_come_twice, read_log, winnings, write_hands
     from equipoise.games import load_game
     from equipoise.games.poker import PokerGame
     from equipoise.views.tables import print_winnings
@@ -842,10 +842,14 @@ def read_hands(
     won = winnings(played)
     with _apart_from(log, phh):
         if json:
-            players = [{"name": each.name, "hands": each.hands, "chips": each.chips} for each in won]
-            return _print_json({"game": loaded.name, "hands": len(played), "players": players})
+            players = [each.to_dict() for each in won]
+            numbers = {"game": loaded.name, "hands": len(played), "deals_come_twice": deals_come_twice(played)}
+            return _print_json(numbers | {"players": players})
         print(f"{loaded.name}: {len(played):,} hand{'s' * (len(played) != 1)}, all legal and paid by the rules")
-        return print_winnings(won, unit=loaded.chip_unit(), big_blind=loaded.big_blind)
+        print_winnings(won, unit=loaded.chip_unit(), big_blind=loaded.big_blind)
+        if deals_come_twice(played):
+            return print("each deal is played twice with the seats swapped: the intervals count deals, not hands")
+        return print("the intervals take the hands to be independent")
 
 
 @app.command

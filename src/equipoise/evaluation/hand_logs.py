@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,14 @@ class Winnings:
     name: str
     hands: int
     chips: int
-    estimate: Estimate | None  # of a hand; one hand alone makes none
+    estimate: Estimate | None  # of a hand; one hand alone makes none, nor does one deal
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, each under its name."""
+        numbers: dict[str, Any] = {"name": self.name, "hands": self.hands, "chips": self.chips}
+        if self.estimate is not None:
+            numbers |= {"mean": self.estimate.mean, "interval_95": list(self.estimate.interval)}
+        return numbers
 
 
 def read_log(game: PokerGame, path: Path) -> list[PlayedHand]:
@@ -112,8 +120,23 @@ def read_log(game: PokerGame, path: Path) -> list[PlayedHand]:
         raise InvalidNotation(f"{path}: {error}") from None
 
 
+def deals_come_twice(hands: Sequence[PlayedHand]) -> bool:
+    """Return whether each deal is played twice in a row, with the seats swapped, as our matches play it."""
+    return len(hands) % 2 == 0 and all(map(_same_deal_swapped, hands[::2], hands[1::2]))
+
+
+def _same_deal_swapped(first: PlayedHand, second: PlayedHand) -> bool:
+    shown = min(len(first.state.board), len(second.state.board))  # a fold ends the board early
+    same_board = first.state.board[:shown] == second.state.board[:shown]
+    return first.names == second.names[::-1] and first.state.hands == second.state.hands and same_board
+
+
 def winnings(hands: Sequence[PlayedHand]) -> list[Winnings]:
-    """Return what each name won, most first; one that sits in both seats is counted by seat."""
+    """Return what each name won, most first; one that sits in both seats is counted by seat.
+
+    Two hands of one deal are not independent: where each deal is played twice, a sample is the mean of its two hands.
+    """
+    per_sample = 2 if deals_come_twice(hands) else 1
     won: dict[str, list[int]] = defaultdict(list)
     for hand in hands:
         alone = hand.names[0] == hand.names[1]
@@ -122,9 +145,10 @@ def winnings(hands: Sequence[PlayedHand]) -> list[Winnings]:
     found = []
     for name, payoffs in won.items():
         count, estimate = len(payoffs), None
-        if count > 1:
-            variance = float(np.var(payoffs, ddof=1))
-            estimate = estimate_from(float(np.mean(payoffs)), variance=variance, samples=count, hands=count)
+        samples = np.reshape(payoffs, (-1, per_sample)).mean(axis=1)
+        if len(samples) > 1:
+            variance = float(np.var(samples, ddof=1))
+            estimate = estimate_from(float(np.mean(samples)), variance=variance, samples=len(samples), hands=count)
         found.append(Winnings(name=name, hands=count, chips=sum(payoffs), estimate=estimate))
     return sorted(found, key=lambda each: -each.chips)
 

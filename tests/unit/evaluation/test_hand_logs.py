@@ -101,13 +101,30 @@ def test_a_log_is_read_summed_up_and_written_in_the_other_format(tmp_path, monke
     command = ["hands", "nolimit_holdem(actions=full)"]
     app([*command, "a.log", "--phh", "b.phhs", "--json"], result_action="return_value")
     summed = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert summed["players"] == [
-        {"name": "Bob", "hands": 3, "chips": 400},
-        {"name": "Ada", "hands": 3, "chips": -400},
+    assert not summed["deals_come_twice"]
+    assert [(each["name"], each["hands"], each["chips"]) for each in summed["players"]] == [
+        ("Bob", 3, 400),
+        ("Ada", 3, -400),
     ]
     app([*command, "b.phhs", "--log", "c.log"], result_action="return_value")
     assert "1333.3" in capsys.readouterr().out  # mbb/g of Bob: 400 chips of 100 in three hands
     assert Path("c.log").read_text().splitlines() == Path("a.log").read_text().splitlines()[1:-1]
+
+
+@pytest.mark.parametrize("game", ["limit_holdem", "leduc_poker"])
+def test_the_interval_of_a_match_log_is_that_of_the_match(tmp_path, monkeypatch, capsys, game):
+    monkeypatch.chdir(tmp_path)
+    with writing_hands(NAMES, log=Path("log")) as write:
+        result = play_match("uniform", "always-call", game=game, hands=60, on_hand=write)
+    app(["hands", game, "log", "--json"], result_action="return_value")
+    summed = json.loads(capsys.readouterr().out)
+    [me] = [each for each in summed["players"] if each["name"] == "me"]
+    assert summed["deals_come_twice"] and me["mean"] == pytest.approx(result.duplicate.mean)
+    assert me["interval_95"] == pytest.approx(list(result.duplicate.interval))
+    assert me["interval_95"] != pytest.approx(list(result.plain.interval))
+    Path("log").write_text("\n".join(Path("log").read_text().splitlines()[1:]))
+    app(["hands", game, "log"], result_action="return_value")
+    assert "take the hands to be independent" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
