@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from equipoise.errors import CannotWrite
+from equipoise.errors import CannotWrite, DamagedFile, NotFound
 
 STANDARD_OUTPUT = "-"
 _DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
@@ -80,6 +80,19 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a text file."""
     with write_atomically(path, "w") as file:
         file.write(text)
+
+
+def read_text(path: str | Path, *, expected: str) -> str:
+    """Return what is in a text file, or say why it cannot be read; ``expected`` is what it should be."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {path}") from None
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"{path} is not {expected}: {error}") from None
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system takes
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise NotFound(f"cannot read {path}: {reason}") from None
 
 
 def make_folder(path: str | Path) -> None:

@@ -57,6 +57,13 @@ class Kind(Protocol):
         """Return a kept value as code takes it."""
 
 
+class _TooMuch(ValueError):
+    """A number of the right kind that no run could use up."""
+
+
+MOST = 10**9  # where nothing else bounds a whole number: two of them still multiply in 64 bits
+
+
 @dataclass(frozen=True)
 class Whole:
     """A whole number; with a ``word``, that word stands for zero."""
@@ -78,6 +85,8 @@ class Whole:
         number = float(str(value)) if not isinstance(value, int) else value
         if number != math.floor(number) or number < self.low or (self.high is not None and number > self.high):
             raise ValueError
+        if number > MOST:
+            raise _TooMuch
         return int(number)
 
     def inside(self, value: Any) -> object:
@@ -211,6 +220,8 @@ class Knob:
         """Return a given value as it is kept, or say what is wrong with it."""
         try:
             return self.kind.read(value)
+        except _TooMuch:
+            raise InvalidParameter(f"{owner}: {self.name}={value} is too large; give at most {MOST:,}") from None
         except (ValueError, TypeError, OverflowError):
             self.refuse(value, owner)
 

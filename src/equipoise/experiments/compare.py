@@ -15,9 +15,9 @@ from statistics import mean, stdev
 from typing import Any
 
 from equipoise import html
-from equipoise.errors import DamagedFile, InvalidParameter, NotFound, nearest, require_whole
+from equipoise.errors import DamagedFile, InvalidParameter, nearest, require_whole
 from equipoise.experiments.sweep import History, Setting, Sweep, require_labels
-from equipoise.files import write_text
+from equipoise.files import read_text, write_text
 from equipoise.games import Game, load_game
 from equipoise.runs import provenance
 from equipoise.runs.directory import RunDirectory
@@ -196,12 +196,8 @@ def read_sweep_file(path: Path) -> dict[str, Any]:
     What is outside of ``[[runs]]`` holds for all of them; a list in ``parameters`` stands for one run for each value.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotFound(f"there is no file {path}") from None
-    except OSError as error:
-        raise NotFound(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        found = tomllib.loads(read_text(path, expected="TOML"))
+    except tomllib.TOMLDecodeError as error:
         raise DamagedFile(f"{path} is not TOML: {error}") from None
     read: dict[str, Any] = {name: found.pop(name) for name in ("seeds", "jobs") if name in found}
     for name, value in read.items():

@@ -123,7 +123,7 @@ class TreeNode:
         """Return all of it as plain data; actions are paged."""
         place, game = self.place, self.place.game
         player, actions, _, payoff = place.position
-        names = place.action_names if actions else ()
+        names = place.action_names if len(actions) else ()
         said: dict[str, Any] = {
             "game": game.address,
             "kind": "tree",

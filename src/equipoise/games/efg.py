@@ -365,7 +365,7 @@ def _write_nodes(game: Game, file: IO[str]) -> None:
             position = referee.position(state)
             writer.write(referee, state, position)
             actions = position[1]
-            if actions and way[0] == game.max_depth:
+            if len(actions) and way[0] == game.max_depth:  # an array has no truth value
                 raise referee.too_deep()
             if writer.nodes + len(stack) + len(actions) > game.max_nodes:
                 raise referee.too_many()

@@ -24,12 +24,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.errors import EquipoiseError, InvalidParameter, nearest
+from equipoise.files import read_text
 from equipoise.games.betting import (
     CALL,
     FOLD,
@@ -544,12 +544,7 @@ def load_spot_text(arguments: str) -> Spot:
 
 def load_spot_file(path: str) -> Spot:
     """Return the spot of a file of ``key value`` lines: ``board Td9d6hQc``, ``first 66+,A8s+``, ``pot 200``, ..."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InvalidParameter(f"spot:{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidParameter(f"spot:{path} is not a text file") from None
+    lines = read_text(path, expected="a spot's text file").splitlines()
     given: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.errors import DamagedFile, InvalidParameter, NotFound, NotSupported
+from equipoise.errors import DamagedFile, InvalidParameter, NotSupported
+from equipoise.files import read_text
 from equipoise.games import StoredText
 from equipoise.policies.policy import ROUNDING, Policy
 from equipoise.trees.sequence_form import SequenceForm
@@ -24,14 +25,7 @@ Infosets = dict[str, tuple[int, dict[str, float], bool]]  # by key: player, prob
 
 def read_exported(path: str | Path, game: str | None = None) -> Policy:
     """Return the policy in a JSON or CSV file; a CSV file does not say what it is of, so ``game`` must."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NotFound(f"{path}: there is no such file or run") from None
-    except OSError as error:
-        raise NotFound(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise DamagedFile(f"{path} is not a text: {error}") from None
+    text = read_text(path, expected="a text")
     told: dict[str, Any] = {}
     try:
         if Path(path).suffix == ".json":

@@ -34,6 +34,7 @@ from equipoise.games import StoredText
 from equipoise.memory import readable_bytes
 from equipoise.runs import lock
 from equipoise.runs.lock import Lock
+from equipoise.runs.settings import fault_in
 
 FORMAT = "equipoise-run"
 VERSION = 1
@@ -93,6 +94,8 @@ class RunDirectory:
         for name in ("game", "algorithm"):
             if not isinstance(config.get(name), str):
                 raise DamagedFile(f"{file} is damaged: '{name}' is not a text")
+        if (fault := fault_in(config)) is not None:
+            raise DamagedFile(f"{file} is damaged: {fault}")
         config["game"] = StoredText(config["game"])  # not the user's word: no code runs for it
         return cls(folder, config)
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import DamagedFile, InvalidParameter, NotFound, nearest
+from equipoise.errors import DamagedFile, InvalidParameter, nearest
+from equipoise.files import read_text
 
 LIMITS = ("iterations", "until", "seconds", "core_seconds")
 # What a file may hold, with the types of each; a whole number stands for a number, too.
@@ -38,12 +39,8 @@ KEYS: Mapping[str, tuple[type, ...]] = {
 def read_run_file(path: Path) -> dict[str, Any]:
     """Return what a file says, under the names that :func:`equipoise.solve` has for it."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotFound(f"there is no file {path}") from None
-    except OSError as error:
-        raise NotFound(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        found = tomllib.loads(read_text(path, expected="TOML"))
+    except tomllib.TOMLDecodeError as error:
         raise DamagedFile(f"{path} is not TOML: {error}") from None
     for name, value in found.items():
         if name not in KEYS:

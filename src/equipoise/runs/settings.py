@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from equipoise.runs.directory import RunDirectory
+if TYPE_CHECKING:
+    from equipoise.runs.directory import RunDirectory
 
 
 def _is_number(value: object) -> bool:
@@ -62,13 +63,17 @@ _OPTIONAL: Mapping[str, tuple[Callable[[Any], bool], str]] = {  # not in runs of
 }
 
 
-def settings_of(directory: RunDirectory) -> dict[str, Any]:
-    """Return the configuration of a solver's run, or say which part of it is missing or makes no sense."""
-    config = directory.config
+def fault_in(config: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a configuration as far as it goes; None: nothing is."""
     for name, (is_good, wanted) in {**_NEEDED, **_OPTIONAL}.items():
-        if name not in config:
-            if name in _NEEDED:
-                raise directory.damaged(f"it has no '{name}'")
-        elif not is_good(config[name]):
-            raise directory.damaged(f"'{name}' is not {wanted}")
-    return dict(config)
+        if name in config and not is_good(config[name]):
+            return f"'{name}' is not {wanted}"
+    return None
+
+
+def settings_of(directory: "RunDirectory") -> dict[str, Any]:
+    """Return the configuration of a solver's run, or say which part of it is missing."""
+    for name in _NEEDED:
+        if name not in directory.config:
+            raise directory.damaged(f"it has no '{name}'")
+    return dict(directory.config)

@@ -88,6 +88,9 @@ def tables_from(form: SpotForm, name: str, state: dict[str, npt.NDArray[Any]]) -
     early = tuple(_aligned(state[f"{name}_{number}"]) for number in range(len(form.rounds) - 1))
     last = SumTable(_aligned(state[f"{name}_last"]), state[f"{name}_scale"].astype(np.float32, copy=False))
     rows = form.rounds[-1].num_boards * sum(form.rounds[-1].entries) if last.stored.dtype == np.int16 else 0
+    for table in (*early, last.stored):
+        if table.dtype.name not in STORAGES:
+            raise ValueError(f"tables of {table.dtype}")
     sizes = [*(table.shape for table in early), last.stored.shape, last.scale.shape]
     if sizes != [*((each.size,) for each in form.rounds), (rows,)]:
         raise ValueError(f"tables of {sizes} numbers")

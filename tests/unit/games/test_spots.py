@@ -151,7 +151,8 @@ def test_bad_spots_are_refused_in_one_line(changes, says):
         ("spot(board=Td9d6hQc,pot=200,stack=900,frist=66+)", "did you mean 'first'"),
         ("spot(board=Td9d6hQc,pot=200,pot=200,stack=900)", "twice"),
         ("spot(board=Td9d6hQc,pot=200,stack=900,rake=x)", "rake=x"),
-        ("spot:nowhere.txt", "No such file"),
+        ("spot:nowhere.txt", "there is no file nowhere.txt"),
+        ("spot:\ud800.txt", "cannot read"),  # a name that no system has
     ],
 )
 def test_bad_texts_are_refused_in_one_line(text, says):
