@@ -16,6 +16,7 @@ import equipoise
 from equipoise.errors import DamagedFile, EquipoiseError, NotFound
 from equipoise.runs.directory import RunDirectory
 from equipoise.runs.settings import settings_of
+from tests.spots import small_spot
 
 
 def call(*arguments, cwd, before="", environment=None):
@@ -408,6 +409,8 @@ def first_with(ending, arrays):
         ("two", "exp_avg_sq", lambda a: a[:1]),
         ("two", "scale", lambda a: a.astype(np.complex128)),
         ("two", "last_seen", lambda a: a[..., None]),
+        ("two", "last_seen", lambda a: a[:0]),
+        ("two", "weight", lambda a: a[:1]),
         ("two", "nodes_touched", lambda a: a + np.inf),
         ("two", "nodes_touched", lambda a: a * np.nan),
     ],
@@ -422,6 +425,24 @@ def test_a_checkpoint_that_does_not_fit_its_solver_is_refused(deep, tmp_path, wh
     with pytest.raises(DamagedFile, match="does not fit its solver"):
         equipoise.resume(run, iterations=4)
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", []), ("parameters", 3), ("stop", "soon")])
+def test_a_picture_of_a_run_with_a_wrong_configuration_is_refused(run, name, value):
+    file = run / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
+    code, _, err = call("plot", "run", "-o", "out.svg", cwd=run.parent)
+    assert_one_line(code, err, f"'{name}' is not")
+
+
+def test_a_policy_of_a_spot_with_texts_for_numbers_is_refused(tmp_path):
+    file = tmp_path / "policy.npz"
+    equipoise.solve(small_spot("river"), iterations=2).policy.save(file)
+    with np.load(file) as arrays:
+        name = first_with("_last", arrays.files)
+    rewritten(file, **{name: lambda a: a.astype(np.str_)})
+    with pytest.raises(DamagedFile):
+        equipoise.load_policy(file)
 
 
 def test_a_configuration_that_lacks_its_limits_is_not_printed(run):

@@ -208,6 +208,10 @@ def test_match(run, kuhn, tmp_path):
         (["solve", "kuhn_poker", "--iteration", "5"], "no option --iteration; did you mean --iterations?"),
         (["solve", "kuhn_poker", "--iterations"], "--iterations needs a value"),
         (["solve", "kuhn_poker", "--seed", "1", "--seed", "2"], "--seed is given twice"),
+        (
+            ["solve", "kuhn_poker", "--algorithm", "es-mccfr", "--set", "batch=9e30"],
+            "batch=9e30 is too large; give at most 1,000,000,000",
+        ),
         (["solve", "kuhn_poker", "--iterations", "1.5"], "--iterations 1.5 is not valid; give a whole number"),
         (["solve", "kuhn_poker", "--iterations", "nan"], "--iterations nan is not valid"),
         (["solve", "kuhn_poker", "--seconds", "nan"], "seconds=nan is not valid; give a finite number above 0"),

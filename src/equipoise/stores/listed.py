@@ -13,7 +13,7 @@ from equipoise.networks.trained import TrainedNetwork
 from equipoise.sampling.rows import Rows, add_by_row
 from equipoise.stores.answers import softmax
 from equipoise.stores.networks import Bool, FloatTable, NetworkConfig, RegretLesson, StrategyLesson, rms
-from equipoise.stores.sums import Diagnostics, State
+from equipoise.stores.sums import Diagnostics, State, kept_as
 from equipoise.trees.treeplex import Float, Int64
 
 NEVER = -(10**9)
@@ -84,7 +84,7 @@ class ListedIncrements:
         return {"last_seen": self._last_seen}
 
     def restore(self, state: State) -> None:
-        self._last_seen = state["last_seen"].copy()
+        self._last_seen = kept_as(self._last_seen, state["last_seen"])
         self._outputs.clear()
 
     def diagnostics(self) -> Diagnostics:
@@ -152,5 +152,5 @@ class ListedSums:
         return {"pending": self._pending}
 
     def restore(self, state: State) -> None:
-        self._pending = state["pending"].copy()
+        self._pending = kept_as(self._pending, state["pending"])
         self._said = None

@@ -34,7 +34,7 @@ from equipoise.sampling.rows import Rows
 from equipoise.sampling.tree import Int32Table
 from equipoise.stores.answers import REGRET_MATCHING, answers_of, softmax, uniform
 from equipoise.stores.networks import fit_diagnostics
-from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, part_of
+from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, kept_as, part_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
 from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64, UInt64
@@ -266,9 +266,10 @@ class Memory:
         # Kernels take these for places in arrays, and do not look.
         if not len(samples) == kept <= seen or (rows.size and not 0 <= rows.min() <= rows.max() < self._num_rows):
             raise ValueError("its memory does not fit together")
-        self._counts = state["counts"].copy()
+        self._counts = kept_as(self._counts, state["counts"])
         self._heads[:kept] = samples
-        self._weight_sum, self._value_sum = state["weight_sum"].copy(), state["value_sum"].copy()
+        self._weight_sum = kept_as(self._weight_sum, state["weight_sum"])
+        self._value_sum = kept_as(self._value_sum, state["value_sum"])
 
 
 def sample_bytes(columns: int) -> int:
@@ -704,4 +705,4 @@ class ListedBehaviour:
 
     def restore(self, state: State) -> None:
         """Continue from a saved state."""
-        self._sums, self._last = state["sums"].copy(), state["last"].copy()
+        self._sums, self._last = kept_as(self._sums, state["sums"]), kept_as(self._last, state["last"])

@@ -32,7 +32,17 @@ from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.rows import Rows
 from equipoise.stores.answers import answers_of
-from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, part_of, update_all, weight_until
+from equipoise.stores.sums import (
+    AnswersAtOnce,
+    Diagnostics,
+    Mixture,
+    State,
+    joined,
+    kept_as,
+    part_of,
+    update_all,
+    weight_until,
+)
 from equipoise.trees.treeplex import Float, Int64
 
 Bool = npt.NDArray[np.bool_]
@@ -217,7 +227,7 @@ class NetworkRegrets(BootstrappedNetworks):
 
     def restore(self, state: State) -> None:
         restore_all(self.networks, state)
-        self._scale = state["scale"].copy()
+        self._scale = kept_as(self._scale, state["scale"])
         self._found.restore(state)
 
     def diagnostics(self) -> Diagnostics:
@@ -331,7 +341,7 @@ class NetworkStrategy(BootstrappedNetworks, AnswersAtOnce):
     def restore(self, state: State) -> None:
         restore_all(self.networks, state)
         self._sums.restore(state)
-        self._weight = state["weight"].copy()
+        self._weight = kept_as(self._weight, state["weight"])
 
 
 def states_of(networks: Sequence[TrainedNetwork]) -> State:

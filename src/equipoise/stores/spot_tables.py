@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import uncounted
 from equipoise.lanes import aligned_zeros
-from equipoise.stores.board_tables import Storage, SumTable, load_rows
+from equipoise.stores.board_tables import STORAGES, Storage, SumTable, load_rows
 from equipoise.trees.spot_evaluator import RoundArrays, round_arrays
 from equipoise.trees.spot_form import SpotForm
 from equipoise.trees.spot_values import bind

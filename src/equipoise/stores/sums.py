@@ -1,7 +1,7 @@
 """What the loop needs of stores, and the stores that are tables."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,13 @@ Diagnostics = dict[str, float]
 def joined(parts: dict[str, State]) -> State:
     """Return the states of several parts as one, each name after its part's."""
     return {f"{part}.{name}": array for part, state in parts.items() for name, array in state.items()}
+
+
+def kept_as(own: npt.NDArray[Any], saved: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy of a saved array that takes the place of a store's own, whose size and kind it must have."""
+    if (saved.shape, saved.dtype) != (own.shape, own.dtype):
+        raise ValueError(f"{saved.dtype} numbers of shape {saved.shape} instead of {own.dtype} of {own.shape}")
+    return saved.copy()
 
 
 def part_of(state: State, part: str) -> State:
@@ -154,7 +161,7 @@ class TableRegrets:
         return {"sum": self._sum}
 
     def restore(self, state: State) -> None:
-        self._sum = state["sum"].copy()
+        self._sum = kept_as(self._sum, state["sum"])
 
     def diagnostics(self) -> Diagnostics:
         return {}
@@ -195,7 +202,7 @@ class TableStrategy(AnswersAtOnce):
         return {"sum": self._sum}
 
     def restore(self, state: State) -> None:
-        self._sum = state["sum"].copy()
+        self._sum = kept_as(self._sum, state["sum"])
 
     def diagnostics(self) -> Diagnostics:
         return {}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -423,6 +424,14 @@ def test_probabilities_without_a_short_fraction_stay_exact(tmp_path: Path) -> No
     chances = (0.1234567890123457, 0.8765432109876543)
     write_efg(Odd(chances=chances), tmp_path / "odd.efg")
     assert tuple(load_efg(tmp_path / "odd.efg").root().chance_probabilities()) == chances
+
+
+def test_actions_may_come_as_an_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_efg(Odd(), tmp_path / "listed.efg")
+    actions = type(Odd().root()).actions
+    monkeypatch.setattr(type(Odd().root()), "actions", lambda state: np.array(actions(state), int))
+    write_efg(Odd(), tmp_path / "array.efg")
+    assert (tmp_path / "array.efg").read_text() == (tmp_path / "listed.efg").read_text()
 
 
 def test_a_tiny_probability_is_not_written_as_none(tmp_path: Path) -> None:
