@@ -16,7 +16,6 @@ import equipoise
 from equipoise.errors import DamagedFile, EquipoiseError, NotFound
 from equipoise.runs.directory import RunDirectory
 from equipoise.runs.settings import settings_of
-from tests.spots import small_spot
 
 
 def call(*arguments, cwd, before="", environment=None):
@@ -435,9 +434,12 @@ def test_a_picture_of_a_run_with_a_wrong_configuration_is_refused(run, name, val
     assert_one_line(code, err, f"'{name}' is not")
 
 
+RIVER = "spot(board=AhKd2c7s3d,pot=10,stack=5,first=AA|KhQh,second=QQ|JTs,bets=allin,raises=1)"
+
+
 def test_a_policy_of_a_spot_with_texts_for_numbers_is_refused(tmp_path):
     file = tmp_path / "policy.npz"
-    equipoise.solve(small_spot("river"), iterations=2).policy.save(file)
+    equipoise.solve(RIVER, iterations=2).policy.save(file)
     with np.load(file) as arrays:
         name = first_with("_last", arrays.files)
     rewritten(file, **{name: lambda a: a.astype(np.str_)})
