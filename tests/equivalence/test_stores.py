@@ -12,6 +12,7 @@ from equipoise.networks.infosets import infosets_of
 from equipoise.regret.matching import UNIFORM
 from equipoise.sampling.schemes import External, Robust
 from equipoise.sampling.tree import chance_reach
+from equipoise.solvers.parameters import Network
 from equipoise.solvers.representations import REPRESENTATIONS
 from equipoise.solvers.sampled import SampledCFR
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
@@ -39,7 +40,7 @@ every_game = pytest.mark.parametrize("text", ["kuhn_poker", "leduc_poker"])
 
 def stored(game, rule, scheme, batch, updates, averaging, regrets=None, strategies=None, *, seed=SEED):
     """Return a solver with stores, tables unless others are given."""
-    space = ListedSpace(Setup(game=game.game, seed=seed), REPRESENTATIONS["vector"], "cards")
+    space = ListedSpace(Setup(game=game.game, seed=seed), REPRESENTATIONS["vector"], Network(cards="cards"))
     return StoredCFR(
         space,
         space.means(scheme, batch=batch, averaging=averaging, fallback=UNIFORM),

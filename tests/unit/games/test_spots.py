@@ -170,5 +170,5 @@ def test_bad_files_say_where(tmp_path):
     with pytest.raises(EquipoiseError, match="line 2"):
         load_game(f"spot:{file}")
     file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(EquipoiseError, match="not a text file"):
+    with pytest.raises(EquipoiseError, match="is not a spot's text file"):
         load_game(f"spot:{file}")

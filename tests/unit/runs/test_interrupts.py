@@ -101,7 +101,7 @@ def test_a_second_interrupt_ends_a_long_kernel_and_keeps_the_last_checkpoint(tmp
     """The game takes minutes an iteration in one kernel; nothing of Python runs meanwhile in the main thread."""
     program = Program(
         tmp_path,
-        *("solve", "kuhn_poker", "--algorithm", "rs-mccfr", "--set", "batch=2000000000", "--iterations", "3"),
+        *("solve", "kuhn_poker", "--algorithm", "rs-mccfr", "--set", "batch=1000000000", "--iterations", "3"),
         *("--out", "run"),
         terminal=True,
     )

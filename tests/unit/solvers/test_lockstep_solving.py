@@ -15,6 +15,7 @@ from equipoise.regret.matching import UNIFORM, match_rows
 from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.schemes import Robust
 from equipoise.sampling.tree import chance_reach
+from equipoise.solvers.parameters import Network
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.representations import REPRESENTATIONS
 from equipoise.solvers.setup import Setup
@@ -326,4 +327,9 @@ def test_the_paper_preset_has_the_papers_sizes():
     named = {"traversals": 10_000, "fresh_steps": 4000, "minibatch": 10_000, "capacity": 40_000_000, "fit": "scratch"}
     assert {name: resolved[name] for name in named} == named
     assert CardsAndBets(width=resolved["width"]) == CardsAndBets(width=64)
-    assert CodedSpace(Setup(game=load_game("limit_holdem")), REPRESENTATIONS["codes"], "cards").seen.num_columns == 3
+    assert (
+        CodedSpace(
+            Setup(game=load_game("limit_holdem")), REPRESENTATIONS["codes"], Network(network="cards")
+        ).seen.num_columns
+        == 3
+    )

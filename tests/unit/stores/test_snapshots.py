@@ -10,6 +10,7 @@ from equipoise.networks.modules import FeedForward
 from equipoise.regret.matching import UNIFORM, match_table
 from equipoise.regret.rules import CFR, LinearCFR
 from equipoise.sampling.schemes import External
+from equipoise.solvers.parameters import Network
 from equipoise.solvers.representations import REPRESENTATIONS
 from equipoise.solvers.setup import Setup
 from equipoise.solvers.spaces import ListedSpace
@@ -21,7 +22,9 @@ MOST = 5
 
 
 def solver_of(most, rule=None, seed=0):
-    space = ListedSpace(Setup(game=load_game("kuhn_poker"), seed=seed + 1), REPRESENTATIONS["vector"], "ranks")
+    space = ListedSpace(
+        Setup(game=load_game("kuhn_poker"), seed=seed + 1), REPRESENTATIONS["vector"], Network(cards="ranks")
+    )
     config = MemoryConfig(
         architecture=FeedForward(width=4),
         fitting=Fitting(epochs=3, batch=32, rate=1e-2),
