@@ -363,11 +363,56 @@ def test_axe_finds_nothing_serious_in_what_is_shown(at, path, dark):
     assert window.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
-@pytest.mark.parametrize("path", ["explore?policy=page/flop&line=cc/&board=2c7dAs", "play?solution=page/leduc"])
-def test_phones_show_it_without_scrolling_sideways(at, path):
-    window = at(path, width=360, height=740)
+PHONE = {"width": 360, "height": 740}
+TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth && !each.closest(".scroll"))
+  .map((each) => `${each.outerHTML.slice(0, 120)} ends at ${each.getBoundingClientRect().right}`)"""
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_phones_show_a_node_without_scrolling_sideways(at, name):
+    window = at(f"explore?policy=page/{name}" + ("&line=cc/&board=2c7dAs" if name == "flop" else ""), **PHONE)
+    expect(window.get_by_role("navigation", name="Way here")).to_be_visible()
     settle(window)
-    if path.startswith("play"):
-        window.get_by_role("button", name="Deal").click()
+    assert window.evaluate(TOO_WIDE) == []
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_phones_show_every_state_of_a_hand_without_scrolling_sideways(shelf, at, name):
+    """Hands of a seed, with all that can be said about them, until each of their kinds of states was looked at."""
+    said = {"solution": f"page/{name}", "seed": 5, "hints": True, "costs": True}
+    _, view = shelf.ask("/api/play/start", said)
+    window = at(f"play?session={view['session']}", **PHONE)
+    hands = window.get_by_text(re.compile(r"^hand \d+$"))
+    acts = window.locator(".acts button")
+    for step in range(10):
         expect(window.get_by_role("region", name="Score")).to_be_visible()
-    assert window.evaluate("document.documentElement.scrollWidth") <= 360
+        assert window.evaluate(TOO_WIDE) == [], (hands.inner_text(), step)
+        with window.expect_response(re.compile("/api/play/(act|deal)")):
+            acts.nth(step % acts.count()).click()
+        settle(window)
+    window.get_by_text("Practise where you lost most").click()
+    expect(window.locator("details.card > div > *").first).to_be_visible()
+    assert window.evaluate(TOO_WIDE) == []
+
+
+def test_games_in_progress_are_listed_before_the_first_deal_only(shelf, at):
+    """The list may arrive after the first hand is dealt: then it shows nowhere."""
+    for name in GAMES:  # with addresses that are wider than a phone
+        shelf.ask("/api/play/start", {"solution": f"page/{name}", "seed": 1})
+    window = at("play?solution=page/leduc", **PHONE)
+    unfinished = window.get_by_role("heading", name="Games in progress")
+    expect(unfinished).to_be_visible()
+    assert window.evaluate(TOO_WIDE) == []
+    late = []
+    window.route("**/api/play/sessions", lambda route: late.append(route))  # a built-in function is refused
+    window.reload()
+    window.get_by_role("button", name="Deal").click()
+    expect(window.get_by_role("region", name="Score")).to_be_visible()
+    with window.expect_response("**/api/play/sessions") as answer:
+        late[0].continue_()
+    answer.value.finished()
+    expect(unfinished).to_have_count(0)
+    window.get_by_label("hints before a choice").check()  # one more answer, so that the first was dealt with
+    expect(window.get_by_role("region", name="Hint")).to_be_visible()
+    expect(unfinished).to_have_count(0)

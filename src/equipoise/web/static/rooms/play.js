@@ -68,10 +68,11 @@ export async function open(place, query, page) {
       h("div", {class: "buttons"}, tick(hints, "show what the solution does before each choice"), tick(costs, "say what each choice cost")),
       Object.keys(practice).length ? h("p", {class: "note"}, "Every hand begins at ", h("code", {}, Object.values(practice).join(" on ") || "the start"), ".") : null,
       h("div", {class: "buttons"}, h("button", {type: "submit"}, "Deal")));
-    put(shown, form);
+    const unfinished = h("div", {}); // a part of the form: an answer that comes after the first deal shows nowhere
+    put(shown, form, unfinished);
     const {sessions} = await get("/api/play/sessions");
     if (sessions.length) {
-      shown.append(h("h2", {}, "Games in progress"), h("ul", {}, sessions.slice(0, 12).map((each) => h("li", {},
+      put(unfinished, h("h2", {}, "Games in progress"), h("ul", {}, sessions.slice(0, 12).map((each) => h("li", {},
         page.link("play", {session: each.session}, `${each.game.slice(0, 50)} against ${each.opponent}`), ` ${each.hands} hand${each.hands === 1 ? "" : "s"}${each.practice ? ", practice" : ""}`))));
     }
   }
