@@ -316,9 +316,9 @@ def solve(
     algorithm = str(config["algorithm"])
     recipe, stop = find_recipe(algorithm), Stop(**config["stop"])
     representation = REPRESENTATIONS[config["representation"]]
-    _require_divisible(cluster, recipe, representation, game, stop)
+    config["device"] = recipe.place(device)
+    _require_divisible(cluster, recipe, representation, game, config)
     config |= {
-        "device": recipe.place(device),
         "tensorboard": tensorboard,
         "versus": None if versus is None else _named_opponent(versus),
         "versus_hands": None if versus is None else versus_hands,
@@ -489,18 +489,17 @@ def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> s
 
 
 def _require_divisible(
-    cluster: str | None, recipe: Recipe, representation: Representation, game: Game, stop: Stop
+    cluster: str | None, recipe: Recipe, representation: Representation, game: Game, config: Mapping[str, Any]
 ) -> None:
     """Refuse a cluster for what is worked on by one machine."""
     if cluster is None:
         return
     workers_wanted(cluster)
-    if not recipe.divides(representation):
-        raise NotSupported(
-            f"{recipe.name} on {game.name} is worked on by one machine: leave out --cluster, or give --threads; sweeps "
-            "of several runs can be shared out"
-        )
-    if stop.core_seconds is not None:
+    if (why := recipe.why_alone(representation, config["parameters"])) is not None:
+        raise NotSupported(f"{recipe.name} on {game.name} is worked on by one machine: leave out --cluster, or {why}")
+    if config["device"] != "cpu":
+        raise NotSupported(f"workers read networks on CPUs, and these are on {config['device']}: give --device cpu")
+    if config["stop"].get("core_seconds") is not None:
         raise NotSupported("processor time on a cluster is not counted; give seconds instead of core_seconds")
 
 
@@ -728,7 +727,7 @@ def resume(
             config["threads"] = threads
         stop = Stop(**config["stop"])
         representation = _recorded_representation(directory, game)
-        _require_divisible(cluster, find_recipe(config["algorithm"]), representation, game, stop)
+        _require_divisible(cluster, find_recipe(config["algorithm"]), representation, game, config)
         with (
             _shown(progress, f"resuming {path}", on_progress) as told,
             _watched(told) as phases,

@@ -45,7 +45,13 @@ class Workers(Protocol):
     def map(
         self, function: Callable[[Shared, int, Spec], Result], specs: Sequence[Spec], shared: Shared
     ) -> Iterator[Result]:
-        """Yield ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does."""
+        """Return ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does.
+
+        Work begins at once, not when the first result is asked for. Arrays that come back may be written to.
+        """
+
+    def once(self, thing: object) -> None:
+        """Take note that a thing never changes: wherever it is part of what is shared, a process is sent it once."""
 
     def keep(self, make: Callable[[Spec, int], Any], specs: Sequence[Spec]) -> Keepers:
         """Make an object from each spec, by ``make(spec, neighbours)``, and keep it where it was made.

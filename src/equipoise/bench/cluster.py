@@ -93,6 +93,9 @@ class _Some:
     def map(self, *given: Any) -> Iterator[Any]:
         return self.cluster.map(*given)
 
+    def once(self, thing: object) -> None:
+        self.cluster.once(thing)
+
     def keep(self, make: Callable[[Any, int], Any], specs: Sequence[Any]) -> Keepers:
         return self.cluster.keep(make, specs)
 

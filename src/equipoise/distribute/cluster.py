@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from equipoise.distribute.packing import Constant, Packed, one_part, pack, unpacked
 from equipoise.errors import ClusterLost, EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
 from equipoise.files import ScratchFolder
 from equipoise.runs import provenance
@@ -33,6 +34,9 @@ FORMS = "local:N (N workers on this machine), auto (the cluster of this machine)
 OBJECT_STORE_BYTES = 1 << 30  # of a cluster started here, in shared memory; Ray would take a third of all there is
 SECONDS_A_LOOK = 1.0  # how often a wait looks whether there still is a cluster
 SECONDS_TO_SHOW = 20.0  # until a node that is gone is known to be, by Ray's defaults
+PATIENCE = 300.0  # seconds that an answer may take, kernels that are compiled for it included
+PARTS_A_WORKER = 4  # that wait for it: more would only fill memory with results
+NO_NODE = "the cluster has no node left to work on"
 TRIES = 5  # of a task whose worker was killed; a task that raises is not tried again
 LIVELY = {  # a killed node is noticed within two seconds, not sixteen
     "health_check_initial_delay_ms": 0,
@@ -222,6 +226,9 @@ class Cluster:
         self.ray, self.text = ray, text
         self.bytes_out = self.bytes_back = 0  # of arrays and other arguments, as they were handed over
         self._tasks: dict[Callable[..., Any], Any] = {}
+        self._constants: dict[int, Constant] = {}
+        self._constant_refs: dict[str, Any] = {}
+        self.patience_for_nodes = PATIENCE
         self._head = "" if text.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
 
     @property
@@ -270,28 +277,88 @@ class Cluster:
             time.sleep(0.2)
         return False
 
-    def map(
-        self, function: Callable[[Shared, int, Spec], Result], specs: Sequence[Spec], shared: Shared
-    ) -> Iterator[Result]:
-        """Yield ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does on threads.
+    def once(self, thing: object) -> None:
+        """Take note that a thing never changes: wherever it is part of what is shared, a process is sent it once."""
+        self._constants.setdefault(id(thing), Constant(thing))
 
-        What is shared goes out once. A part whose worker is killed is made again, so ``function`` may depend on nothing
-        but its arguments: random streams belong to parts.
+    def map(
+        self,
+        function: Callable[[Shared, int, Spec], Result],
+        specs: Sequence[Spec],
+        shared: Shared,
+        *,
+        patience: float = PATIENCE,
+    ) -> Iterator[Result]:
+        """Return ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does on threads.
+
+        What is shared goes out once, and work begins at once. A part whose worker is killed is made again, so
+        ``function`` may depend on nothing but its arguments: random streams belong to parts. One that takes longer than
+        ``patience`` (seconds, or 30 times the longest so far) is begun again elsewhere: its worker may be frozen.
         """
-        out = self.ray.put(shared)
-        task = self._task(_one_part)
-        waiting = [task.remote(function, out, spec) for spec in specs]
-        self.bytes_out += bytes_of(shared) + sum(bytes_of(spec) for spec in specs)
+        packed = self._packed(shared)
+        names = [*packed.constants]
+        refs = [self._constant_refs[name] for name in names]
+        out = self.ray.put(packed)
+        self.bytes_out += packed.nbytes + sum(bytes_of(spec) for spec in specs)
+        task = self._task(one_part)
+
+        def start(spec: Spec, **options: Any) -> Any:
+            return task.options(**options).remote(function, [out], names, refs, spec)
+
+        at_once = 2 + PARTS_A_WORKER * self.workers
+        waiting = [[start(spec)] for spec in specs[:at_once]]
+        return self._in_order(specs, waiting, start, patience)
+
+    def _in_order(
+        self, specs: Sequence[Spec], waiting: list[list[Any]], start: Callable[..., Any], patience: float
+    ) -> Iterator[Any]:
+        """Yield what parts bring; ``waiting`` has the tries of each that was started, from the next one on."""
+        started, longest = len(waiting), 0.0
         try:
-            while waiting:
-                result = self.wait_for(waiting[0])
+            for spec in specs:
+                tries, began = waiting[0], time.monotonic()
+
+                def once_more(spec: Spec = spec, tries: list[Any] = tries) -> None:
+                    tries.append(start(spec, num_cpus=0))  # a frozen worker still holds its core
+
+                packed = self._first_of(tries, max(patience, 30.0 * longest), once_more)
+                longest = max(longest, time.monotonic() - began)
                 del waiting[0]
-                self.bytes_back += bytes_of(result)
-                yield result
+                if started < len(specs):
+                    waiting.append([start(specs[started])])
+                    started += 1
+                self.bytes_back += packed.nbytes
+                yield unpacked(packed)
         finally:
-            for one in waiting:
+            for one in [one for tries in waiting for one in tries]:
                 with suppress(Exception):
                     self.ray.cancel(one)
+
+    def _first_of(self, tries: list[Any], patience: float, once_more: Callable[[], None]) -> Any:
+        """Return what the first of several tries brings."""
+        last_try, seen = time.monotonic(), time.monotonic()
+        while not (ready := self.ray.wait(tries, num_returns=1, timeout=SECONDS_A_LOOK)[0]):
+            self.require_head()
+            now = time.monotonic()
+            if any(node["Resources"].get("CPU", 0) > 0 for node in self.nodes()):
+                seen = now
+            elif now - seen > self.patience_for_nodes:
+                raise ClusterLost(NO_NODE)
+            if now - last_try > patience and len(tries) <= TRIES:
+                once_more()
+                last_try = now
+        return self.wait_for(ready[0])
+
+    def _packed(self, shared: Any) -> Packed:
+        """Return what is shared as it is sent, its constants apart: these are sent when they first occur."""
+        packed = pack(shared, self._constants)
+        for name in packed.constants:
+            if name not in self._constant_refs:
+                thing = self._constants[int(name)].thing
+                alone = pack(thing, {})
+                self._constant_refs[name] = self.ray.put(alone)
+                self.bytes_out += alone.nbytes
+        return packed
 
     def keep(self, make: Callable[[Spec, int], Any], specs: Sequence[Spec]) -> "ActorKeepers":
         """Make an object from each spec, and keep it where it was made."""
@@ -391,10 +458,6 @@ class Cluster:
             except OSError:
                 time.sleep(0.2)
         raise ClusterLost(f"the head of the cluster ({self.text}) is gone")
-
-
-def _one_part(function: Callable[[Any, int, Any], Any], shared: Any, spec: Any) -> Any:
-    return function(shared, 0, spec)  # a worker has one lane
 
 
 def _versions() -> Mapping[str, str]:
