@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from equipoise.distribute.packing import Constant, Packed, one_part, pack, unpacked
+from equipoise.distribute.packing import Constant, Packed, pack, some_parts, unpacked
 from equipoise.errors import ClusterLost, EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
 from equipoise.files import ScratchFolder
 from equipoise.runs import provenance
@@ -35,7 +35,8 @@ OBJECT_STORE_BYTES = 1 << 30  # of a cluster started here, in shared memory; Ray
 SECONDS_A_LOOK = 1.0  # how often a wait looks whether there still is a cluster
 SECONDS_TO_SHOW = 20.0  # until a node that is gone is known to be, by Ray's defaults
 PATIENCE = 300.0  # seconds that an answer may take, kernels that are compiled for it included
-PARTS_A_WORKER = 4  # that wait for it: more would only fill memory with results
+TASKS_A_WORKER = 4  # that wait for it: more would only fill memory with results
+SECONDS_A_TASK = 0.05  # at least, where parts are that short: a task costs about two milliseconds
 NO_NODE = "the cluster has no node left to work on"
 TRIES = 5  # of a task whose worker was killed; a task that raises is not tried again
 LIVELY = {  # a killed node is noticed within two seconds, not sixteen
@@ -226,9 +227,10 @@ class Cluster:
         self.ray, self.text = ray, text
         self.bytes_out = self.bytes_back = 0  # of arrays and other arguments, as they were handed over
         self._tasks: dict[Callable[..., Any], Any] = {}
+        self._seconds_a_part: dict[Callable[..., Any], float] = {}  # of late
         self._constants: dict[int, Constant] = {}
         self._constant_refs: dict[str, Any] = {}
-        self.patience_for_nodes = PATIENCE
+        self.patience = self.patience_for_nodes = PATIENCE
         self._head = "" if text.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
 
     @property
@@ -287,48 +289,58 @@ class Cluster:
         specs: Sequence[Spec],
         shared: Shared,
         *,
-        patience: float = PATIENCE,
+        patience: float | None = None,
+        cores: int = 1,
     ) -> Iterator[Result]:
         """Return ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does on threads.
 
         What is shared goes out once, and work begins at once. A part whose worker is killed is made again, so
         ``function`` may depend on nothing but its arguments: random streams belong to parts. One that takes longer than
-        ``patience`` (seconds, or 30 times the longest so far) is begun again elsewhere: its worker may be frozen.
+        ``patience`` (seconds, by default five minutes, or 30 times the longest so far) is begun again elsewhere: its
+        worker may be frozen. A part takes so many ``cores`` of a node.
         """
         packed = self._packed(shared)
         names = [*packed.constants]
         refs = [self._constant_refs[name] for name in names]
         out = self.ray.put(packed)
         self.bytes_out += packed.nbytes + sum(bytes_of(spec) for spec in specs)
-        task = self._task(one_part)
+        task, workers = self._task(some_parts), max(1, self.workers // cores)
+        size = together(len(specs), workers, self._seconds_a_part.get(function))
+        groups = [specs[first : first + size] for first in range(0, len(specs), size)]
 
-        def start(spec: Spec, **options: Any) -> Any:
-            return task.options(**options).remote(function, [out], names, refs, spec)
+        def start(group: Sequence[Spec], **options: Any) -> Any:
+            return task.options(**{"num_cpus": cores, **options}).remote(function, [out], names, refs, group)
 
-        at_once = 2 + PARTS_A_WORKER * self.workers
-        waiting = [[start(spec)] for spec in specs[:at_once]]
-        return self._in_order(specs, waiting, start, patience)
+        waiting = [[start(group)] for group in groups[: 2 + TASKS_A_WORKER * workers]]
+        return self._in_order(function, groups, waiting, start, self.patience if patience is None else patience)
 
     def _in_order(
-        self, specs: Sequence[Spec], waiting: list[list[Any]], start: Callable[..., Any], patience: float
+        self,
+        function: Callable[..., Any],
+        groups: Sequence[Sequence[Any]],
+        waiting: list[list[Any]],
+        start: Callable[..., Any],
+        patience: float,
     ) -> Iterator[Any]:
-        """Yield what parts bring; ``waiting`` has the tries of each that was started, from the next one on."""
+        """Yield what parts bring; ``waiting`` has the tries of each group that was started, from the next one on."""
         started, longest = len(waiting), 0.0
         try:
-            for spec in specs:
+            for group in groups:
                 tries, began = waiting[0], time.monotonic()
 
-                def once_more(spec: Spec = spec, tries: list[Any] = tries) -> None:
-                    tries.append(start(spec, num_cpus=0))  # a frozen worker still holds its core
+                def once_more(group: Sequence[Any] = group, tries: list[Any] = tries) -> None:
+                    tries.append(start(group, num_cpus=0))  # a frozen worker still holds its core
 
                 packed = self._first_of(tries, max(patience, 30.0 * longest), once_more)
                 longest = max(longest, time.monotonic() - began)
                 del waiting[0]
-                if started < len(specs):
-                    waiting.append([start(specs[started])])
+                if started < len(groups):
+                    waiting.append([start(groups[started])])
                     started += 1
                 self.bytes_back += packed.nbytes
-                yield unpacked(packed)
+                seconds, results = unpacked(packed)
+                self._seconds_a_part[function] = seconds / len(group)
+                yield from results
         finally:
             for one in [one for tries in waiting for one in tries]:
                 with suppress(Exception):
@@ -458,6 +470,13 @@ class Cluster:
             except OSError:
                 time.sleep(0.2)
         raise ClusterLost(f"the head of the cluster ({self.text}) is gone")
+
+
+def together(parts: int, workers: int, seconds: float | None) -> int:
+    """Return how many parts of so many seconds (None: not known yet) make a task: few, but each worker has some."""
+    if seconds is None:
+        return 1
+    return max(1, min(round(SECONDS_A_TASK / max(seconds, 1e-6)), -(-parts // workers)))
 
 
 def _versions() -> Mapping[str, str]:

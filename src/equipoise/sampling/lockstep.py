@@ -45,6 +45,7 @@ Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 U = np.uint64
+NOTHING = np.zeros(0)
 TRAVERSALS_A_PART = 2048  # fixed: a network's last bits may depend on how many rows it is asked for at once
 
 
@@ -316,7 +317,7 @@ class Walked(NamedTuple):
     """What a part of a batch has found."""
 
     own: Findings
-    opponent: Findings
+    opponent: Findings | None
     touched: int
 
 
@@ -432,7 +433,7 @@ class Lockstep(HandsInLockstep):
                 yield Rows(player, REGRET, iteration, own.code, own.values, weight)
                 if self._own_reach:
                     met.append((own.code, own.own_reach))
-                else:
+                elif other is not None:
                     weight = self._counts / other.sample_reach
                     yield Rows(1 - player, STRATEGY, iteration, other.code, other.values, weight)
             if self._own_reach:
@@ -446,7 +447,14 @@ class Lockstep(HandsInLockstep):
     def _walk_some(shared: "tuple[Lockstep, ScoresAt]", lane: int, some: SomeHands) -> Walked:
         del lane
         lockstep, scores_at = shared
-        return lockstep._walk(scores_at, some.player, lockstep.deal(*some))
+        found = lockstep._walk(scores_at, some.player, lockstep.deal(*some))
+        # What is not asked for need not travel.
+        if lockstep._own_reach:
+            return found._replace(own=found.own._replace(sample_reach=NOTHING), opponent=None)
+        other = found.opponent
+        assert other is not None
+        own = found.own._replace(sample_reach=NOTHING, own_reach=NOTHING)
+        return found._replace(own=own, opponent=other._replace(own_reach=NOTHING))
 
     def _walk(self, scores_at: ScoresAt, player: int, deals: Deals) -> Walked:
         tree, actions, columns = self._tree, self._tree.most_actions, self._tree.num_columns
