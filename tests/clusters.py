@@ -96,7 +96,7 @@ class Copies:
     def once(self, thing: object) -> None:
         self._constants.setdefault(id(thing), Constant(thing))
 
-    def map(self, function, specs, shared):
+    def map(self, function, specs, shared, **patience):
         packed = pack(shared, self._constants)
         for name in packed.constants:
             self._there.setdefault(name, unpacked(pack(self._constants[int(name)].thing, {})))

@@ -1,11 +1,15 @@
 """What is shared out in parts has the bits of one thread: on copies of all that workers are sent."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import equipoise
+from equipoise import value_training
 from equipoise.distribute.packing import pack
 from equipoise.errors import NotSupported
+from equipoise.evaluation import lockstep_play
 from equipoise.games import load_game, sizes
 from equipoise.games.poker import PokerGame
 from equipoise.solvers.recipes import find_recipe
@@ -109,6 +113,38 @@ def test_networks_and_not_memories_are_sent():
     sent = pack((made.solver.sampler, made.solver.regrets.scores_at), made.workers_used._constants)
     assert len(sent.constants) == 2  # the tree and what networks see
     assert sent.nbytes < 40_000 < kept
+
+
+@pytest.mark.parametrize("known", ["none", "b", "both"])
+def test_hands_and_aivat_on_workers_have_the_bits_of_one_thread(known, monkeypatch):
+    monkeypatch.setattr(lockstep_play, "PAIRS_A_PART", 1000)
+    players = equipoise.solve(SMALL, "dcfr", iterations=5).policy, "always-call"
+    given = {"hands": 5000, "seed": 4, "known": known}
+    workers, hands = Copies(), ([], [])
+    alone = equipoise.play_match(*players, **given, on_hand=lambda hand: hands[0].append(hand.actions))
+    shared = equipoise.play_match(
+        *players, **given, workers=workers, on_hand=lambda hand: hands[1].append(hand.actions)
+    )
+    assert workers.parts >= 3
+    assert (shared.best, shared.plain, shared.seats) == (alone.best, alone.plain, alone.seats)
+    assert len(hands[0]) == 5000 and hands[0] == hands[1]
+
+
+def test_hands_that_are_played_faster_than_they_could_be_sent_are_refused():
+    with pytest.raises(NotSupported, match="not shared out: leave out --cluster, or give --threads"):
+        equipoise.play_match("always-call", "uniform", game="leduc_poker", hands=10, workers=Copies())
+
+
+def test_labels_on_workers_have_the_bits_of_one_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(value_training, "open_cluster", lambda text: nullcontext(workers))
+    workers, small = Copies(), {"labels": 150, "held_out": 100, "iterations": 5, "passes": 1, "width": 8}
+    alone = equipoise.train_values("nl_leduc(stack=2)", tmp_path / "alone", **small)
+    shared = equipoise.train_values("nl_leduc(stack=2)", tmp_path / "shared", cluster="local:2", **small)
+    assert workers.parts == 3
+    for file in sorted((tmp_path / "alone").rglob("0*.npz")):
+        with np.load(file) as one, np.load(tmp_path / "shared" / file.relative_to(tmp_path / "alone")) as other:
+            same(dict(other), dict(one))
+    assert shared.losses == alone.losses
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ All contenders live in one cluster and take turns: workers that wait use no core
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -119,8 +119,8 @@ class _Some:
     workers: int
     cores: int = 1  # that a part takes: with all of them, one part comes after the other
 
-    def map(self, *given: Any) -> Iterator[Any]:
-        return self.cluster.map(*given, cores=self.cores)
+    def map(self, *given: Any, **options: Any) -> Generator[Any, None, None]:
+        return self.cluster.map(*given, cores=self.cores, **options)
 
     def once(self, thing: object) -> None:
         self.cluster.once(thing)

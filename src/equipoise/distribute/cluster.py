@@ -13,7 +13,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +22,7 @@ from equipoise.distribute.packing import Constant, Packed, pack, some_parts, unp
 from equipoise.errors import ClusterLost, EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
 from equipoise.files import ScratchFolder
 from equipoise.runs import provenance
+from equipoise.workers import nothing
 
 if TYPE_CHECKING:
     from equipoise.distribute.keepers import ActorKeepers
@@ -290,8 +291,9 @@ class Cluster:
         shared: Shared,
         *,
         patience: float | None = None,
+        on_wait: Callable[[], None] = nothing,
         cores: int = 1,
-    ) -> Iterator[Result]:
+    ) -> Generator[Result, None, None]:
         """Return ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does on threads.
 
         What is shared goes out once, and work begins at once. A part whose worker is killed is made again, so
@@ -312,7 +314,8 @@ class Cluster:
             return task.options(**{"num_cpus": cores, **options}).remote(function, [out], names, refs, group)
 
         waiting = [[start(group)] for group in groups[: 2 + TASKS_A_WORKER * workers]]
-        return self._in_order(function, groups, waiting, start, self.patience if patience is None else patience)
+        patient = self.patience if patience is None else patience
+        return self._in_order(function, groups, waiting, start, patient, on_wait)
 
     def _in_order(
         self,
@@ -321,7 +324,8 @@ class Cluster:
         waiting: list[list[Any]],
         start: Callable[..., Any],
         patience: float,
-    ) -> Iterator[Any]:
+        on_wait: Callable[[], None],
+    ) -> Generator[Any, None, None]:
         """Yield what parts bring; ``waiting`` has the tries of each group that was started, from the next one on."""
         started, longest = len(waiting), 0.0
         try:
@@ -331,7 +335,7 @@ class Cluster:
                 def once_more(group: Sequence[Any] = group, tries: list[Any] = tries) -> None:
                     tries.append(start(group, num_cpus=0))  # a frozen worker still holds its core
 
-                packed = self._first_of(tries, max(patience, 30.0 * longest), once_more)
+                packed = self._first_of(tries, max(patience, 30.0 * longest), once_more, on_wait)
                 longest = max(longest, time.monotonic() - began)
                 del waiting[0]
                 if started < len(groups):
@@ -346,10 +350,13 @@ class Cluster:
                 with suppress(Exception):
                     self.ray.cancel(one)
 
-    def _first_of(self, tries: list[Any], patience: float, once_more: Callable[[], None]) -> Any:
+    def _first_of(
+        self, tries: list[Any], patience: float, once_more: Callable[[], None], on_wait: Callable[[], None]
+    ) -> Any:
         """Return what the first of several tries brings."""
         last_try, seen = time.monotonic(), time.monotonic()
         while not (ready := self.ray.wait(tries, num_returns=1, timeout=SECONDS_A_LOOK)[0]):
+            on_wait()
             self.require_head()
             now = time.monotonic()
             if any(node["Resources"].get("CPU", 0) > 0 for node in self.nodes()):
