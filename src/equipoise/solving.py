@@ -345,13 +345,14 @@ def solve(
             if tensorboard and out is None:
                 raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
         if out is None:
-            return _run(solver, representation, config, stop, None, phases, on_complaint, on_record)
+            return _run(solver, representation, config, stop, None, phases, on_complaint, on_record, alone=True)
         config["layout"] = {"hash": solver.layout}
         _require_disk(solver, out, phases)
         with RunDirectory.create(out, config) as directory:
             if solver.iteration > 0:  # from here on the run it started from is not needed
                 directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-            return _run(solver, representation, config, stop, directory, phases, on_complaint, on_record)
+            alone = workers is None  # Ray's threads and a child process do not go together
+            return _run(solver, representation, config, stop, directory, phases, on_complaint, on_record, alone=alone)
 
 
 def configured(
@@ -743,9 +744,8 @@ def resume(
                     solver, representation, game, config, directory, phases, on_complaint, restart=restart
                 )
                 directory.change(stop=config["stop"])
-            return _run(
-                solver, representation, config, stop, directory, phases, on_complaint, on_record, history, times
-            )
+            made = (solver, representation, config, stop, directory, phases, on_complaint, on_record)
+            return _run(*made, history, times, alone=workers is None)
 
 
 def _compare_versions(config: Mapping[str, Any], on_complaint: Callable[[str], None]) -> None:
@@ -906,8 +906,13 @@ def _run(
     on_record: OnRecord | None,
     history: list[Record] | None = None,
     times: tuple[float, float] = (0.0, 0.0),
+    *,
+    alone: bool,
 ) -> Solution:
-    """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before."""
+    """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before.
+
+    One that is ``alone``, without a cluster, may write checkpoints while it goes on.
+    """
     form = solver.form
     make_evaluator, threads = representation.evaluator, set_threads(config["threads"])
     evaluator = None if make_evaluator is None else make_evaluator(form, threads, phases.report)
@@ -983,6 +988,7 @@ def _run(
             on_record=tell if listeners else None,
             diagnose=diagnose if networks else None,
             keep_strategy=keep_strategy,
+            meanwhile=alone,
         )
     except Interrupted as error:
         solver.leave_workers()
