@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.distribute.cluster import forget_token
+from equipoise.distribute.packing import Constant, pack, unpacked
 
 REQUIRED = "EQUIPOISE_REQUIRE_RAY"  # set in CI
 
@@ -80,3 +81,28 @@ def nodes(count: int) -> Iterator[Nodes]:
         finally:
             started.cluster.shutdown()
             shutil.rmtree(home, ignore_errors=True)
+
+
+class Copies:
+    """Workers that are none: parts are done here, on copies of what they are sent, when their results are asked for."""
+
+    workers = 2
+
+    def __init__(self) -> None:
+        self.parts = 0
+        self._constants: dict[int, Constant] = {}
+        self._there: dict[str, object] = {}
+
+    def once(self, thing: object) -> None:
+        self._constants.setdefault(id(thing), Constant(thing))
+
+    def map(self, function, specs, shared, **patience):
+        packed = pack(shared, self._constants)
+        for name in packed.constants:
+            self._there.setdefault(name, unpacked(pack(self._constants[int(name)].thing, {})))
+        return self._results(function, specs, unpacked(packed, self._there))
+
+    def _results(self, function, specs, shared):
+        for spec in specs:
+            self.parts += 1
+            yield unpacked(pack(function(shared, 0, unpacked(pack(spec, {}))), {}))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from equipoise import errors
+    from equipoise.distribute.cluster import open_cluster
     from equipoise.errors import EquipoiseError
     from equipoise.evaluation import (
         action_values,
@@ -48,6 +49,7 @@ _HOMES = {
     "load_game": "equipoise.games",
     "load_policy": "equipoise.solving",
     "nash_conv": "equipoise.evaluation",
+    "open_cluster": "equipoise.distribute.cluster",
     "open_strategy": "equipoise.policies",
     "play_match": "equipoise.evaluation",
     "resolve": "equipoise.resolving",
@@ -81,6 +83,7 @@ __all__ = [
     "load_game",
     "load_policy",
     "nash_conv",
+    "open_cluster",
     "open_strategy",
     "play_match",
     "resolve",

@@ -648,6 +648,7 @@ def train_values(
         float | None, Parameter(help="The rate of Adam at the beginning, by default 0.001."), NUMBER
     ] = None,
     seed: Annotated[int | None, Parameter(help="Seed of the random numbers; by default 0."), WHOLE] = None,
+    cluster: OnCluster = None,
     json: Json = False,
 ) -> None:
     """Train a value network: make labels by solving, fit, and print losses on boards that were kept out.
@@ -670,8 +671,8 @@ def train_values(
             "rate": rate,
             "seed": seed,
         }
-        chosen = {name: number for name, number in given.items() if number is not None}
-        found = train(round, out, on_progress=on_progress, **chosen)
+        chosen: dict[str, Any] = {name: number for name, number in given.items() if number is not None}
+        found = train(round, out, cluster=cluster, on_progress=on_progress, **chosen)
     if json:
         return _print_json(found.summary())
     from equipoise.views.tables import print_losses
@@ -728,6 +729,7 @@ def match(
     ] = None,
     seed: Annotated[int, Parameter(help="Seed of the random numbers."), WHOLE] = 0,
     threads: Threads = 1,
+    cluster: OnCluster = None,
     log: Annotated[
         Path | None, Parameter(help="Write the hands to this file, one line each; poker in ACPC format.")
     ] = None,
@@ -743,6 +745,7 @@ def match(
 
     Poker results are also given in mbb/g: thousandths of the big blind (or ante) per hand.
     """
+    from equipoise.distribute.cluster import open_cluster
     from equipoise.evaluation.hand_logs import writing_hands, writing_standings
     from equipoise.evaluation.match import big_blind_of, exact_match, play_match
     from equipoise.views.progress import show_counts
@@ -752,6 +755,8 @@ def match(
     if exact:
         if log is not None or phh is not None:
             raise NotSupported("--exact plays no hands, so there are none to write; leave out --log and --phh")
+        if cluster is not None:
+            raise NotSupported("--exact is worked out on one machine: leave out --cluster, or give --threads")
         if standings is not None:
             raise NotSupported("--exact plays no hands, so it stands nowhere in between; leave out --standings")
         with show_counts(f"{a} against {b}", hands=0) as watched:
@@ -764,6 +769,7 @@ def match(
         writing_hands((a, b), log=log, phh=phh) as on_hand,
         writing_standings(standings) as on_standing,
         show_counts(f"{a} against {b}", hands=hands) as watched,
+        nullcontext() if cluster is None else open_cluster(cluster) as workers,
     ):
         result = play_match(
             *players,
@@ -772,6 +778,7 @@ def match(
             known=aivat,
             seed=seed,
             threads=threads,
+            workers=workers,
             on_progress=watched.hands,
             on_boards=watched.boards,
             on_hand=on_hand,

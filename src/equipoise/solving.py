@@ -316,9 +316,9 @@ def solve(
     algorithm = str(config["algorithm"])
     recipe, stop = find_recipe(algorithm), Stop(**config["stop"])
     representation = REPRESENTATIONS[config["representation"]]
-    _require_divisible(cluster, recipe, representation, game, stop)
+    config["device"] = recipe.place(device)
+    _require_divisible(cluster, recipe, representation, game, config)
     config |= {
-        "device": recipe.place(device),
         "tensorboard": tensorboard,
         "versus": None if versus is None else _named_opponent(versus),
         "versus_hands": None if versus is None else versus_hands,
@@ -345,13 +345,14 @@ def solve(
             if tensorboard and out is None:
                 raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
         if out is None:
-            return _run(solver, representation, config, stop, None, phases, on_complaint, on_record)
+            return _run(solver, representation, config, stop, None, phases, on_complaint, on_record, alone=True)
         config["layout"] = {"hash": solver.layout}
         _require_disk(solver, out, phases)
         with RunDirectory.create(out, config) as directory:
             if solver.iteration > 0:  # from here on the run it started from is not needed
                 directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-            return _run(solver, representation, config, stop, directory, phases, on_complaint, on_record)
+            alone = workers is None  # Ray's threads and a child process do not go together
+            return _run(solver, representation, config, stop, directory, phases, on_complaint, on_record, alone=alone)
 
 
 def configured(
@@ -489,18 +490,17 @@ def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> s
 
 
 def _require_divisible(
-    cluster: str | None, recipe: Recipe, representation: Representation, game: Game, stop: Stop
+    cluster: str | None, recipe: Recipe, representation: Representation, game: Game, config: Mapping[str, Any]
 ) -> None:
     """Refuse a cluster for what is worked on by one machine."""
     if cluster is None:
         return
     workers_wanted(cluster)
-    if not recipe.divides(representation):
-        raise NotSupported(
-            f"{recipe.name} on {game.name} is worked on by one machine: leave out --cluster, or give --threads; sweeps "
-            "of several runs can be shared out"
-        )
-    if stop.core_seconds is not None:
+    if (why := recipe.why_alone(representation, config["parameters"])) is not None:
+        raise NotSupported(f"{recipe.name} on {game.name} is worked on by one machine: leave out --cluster, or {why}")
+    if config["device"] != "cpu":
+        raise NotSupported(f"workers read networks on CPUs, and these are on {config['device']}: give --device cpu")
+    if config["stop"].get("core_seconds") is not None:
         raise NotSupported("processor time on a cluster is not counted; give seconds instead of core_seconds")
 
 
@@ -728,7 +728,7 @@ def resume(
             config["threads"] = threads
         stop = Stop(**config["stop"])
         representation = _recorded_representation(directory, game)
-        _require_divisible(cluster, find_recipe(config["algorithm"]), representation, game, stop)
+        _require_divisible(cluster, find_recipe(config["algorithm"]), representation, game, config)
         with (
             _shown(progress, f"resuming {path}", on_progress) as told,
             _watched(told) as phases,
@@ -744,9 +744,8 @@ def resume(
                     solver, representation, game, config, directory, phases, on_complaint, restart=restart
                 )
                 directory.change(stop=config["stop"])
-            return _run(
-                solver, representation, config, stop, directory, phases, on_complaint, on_record, history, times
-            )
+            made = (solver, representation, config, stop, directory, phases, on_complaint, on_record)
+            return _run(*made, history, times, alone=workers is None)
 
 
 def _compare_versions(config: Mapping[str, Any], on_complaint: Callable[[str], None]) -> None:
@@ -907,8 +906,13 @@ def _run(
     on_record: OnRecord | None,
     history: list[Record] | None = None,
     times: tuple[float, float] = (0.0, 0.0),
+    *,
+    alone: bool,
 ) -> Solution:
-    """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before."""
+    """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before.
+
+    One that is ``alone``, without a cluster, may write checkpoints while it goes on.
+    """
     form = solver.form
     make_evaluator, threads = representation.evaluator, set_threads(config["threads"])
     evaluator = None if make_evaluator is None else make_evaluator(form, threads, phases.report)
@@ -984,6 +988,7 @@ def _run(
             on_record=tell if listeners else None,
             diagnose=diagnose if networks else None,
             keep_strategy=keep_strategy,
+            meanwhile=alone,
         )
     except Interrupted as error:
         solver.leave_workers()

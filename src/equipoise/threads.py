@@ -15,6 +15,7 @@ from typing import TypeVar
 import numba
 
 from equipoise.errors import require_whole
+from equipoise.workers import Workers
 
 SLICE_SECONDS = 0.05  # what runs between two decisions, at most
 TRIAL_SECONDS = 0.02  # how long another number of threads is tried; a choice that proves itself gets longer slices
@@ -141,9 +142,16 @@ def _known(choice: _Choice) -> float:
 
 
 def map_parts(
-    function: Callable[[Shared, int, Spec], Result], specs: Iterable[Spec], shared: Shared, *, threads: int = 1
+    function: Callable[[Shared, int, Spec], Result],
+    specs: Iterable[Spec],
+    shared: Shared,
+    *,
+    threads: int = 1,
+    workers: Workers | None = None,
 ) -> Generator[Result, None, None]:
     """Yield ``function(shared, lane, spec)`` for all specs, in their order, from threads that take them in turn.
+
+    If there are ``workers``, these take them, in processes of their own.
 
     A spec says which part of the work is meant: a few numbers. ``shared`` is what all parts need. A lane is used by one
     thread at a time, so that parts may have scratch space by lane. Neither function nor specs may hold on to variables
@@ -154,6 +162,9 @@ def map_parts(
     """
     if "<" in function.__qualname__:  # <locals> or <lambda>
         raise TypeError(f"{function.__qualname__} is no function of a module or a class: it cannot be sent elsewhere")
+    if workers is not None:
+        yield from workers.map(function, list(specs), shared)
+        return
     if threads == 1:
         for spec in specs:
             yield function(shared, 0, spec)

@@ -9,14 +9,16 @@ Whatever is there is not made again, so a process that was killed goes on where 
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.distribute.cluster import open_cluster, workers_wanted
 from equipoise.errors import (
     DamagedFile,
     InvalidParameter,
@@ -49,6 +51,7 @@ from equipoise.trees.value_network import ValueNetwork
 from equipoise.work import Report
 
 LABELS_A_FILE = 100
+SECONDS_A_FILE = 7200.0  # at most; a worker that takes longer is thought to be lost
 MET_ITERATIONS = 60  # of the spots in which situations are met
 PUBLISHED = {  # held-out Huber losses, as printed; how they average is not known
     "river": {"Supremus": 0.015, "DeepHoldem": 0.042},
@@ -134,11 +137,13 @@ def train_values(
     round: str = "river",
     out: str | Path | None = None,
     *,
+    cluster: str | None = None,
     on_progress: OnProgress = unseen,
     **settings: Any,
 ) -> TrainedValues:
     """Train a value network for the beginning of the turn or the river, or go on with a folder where that was begun.
 
+    The workers of a Ray ``cluster`` (``local:N``, ``auto`` or ``ray://HOST:PORT``) may make the labels: the same ones.
     In place of a round, a small poker game is trained for what follows its deal, as in ``nl_leduc(stack=5)``.
     """
     if round not in ROUND_NAMES:
@@ -146,6 +151,8 @@ def train_values(
         settings = {**SMALL_GAMES, **settings}
     chosen = TrainingSettings(round=round, **settings)
     chosen.check()
+    if cluster is not None:
+        workers_wanted(cluster)
     folder = Path(f"values-{round.partition('(')[0]}" if out is None else out)
     begun = time.perf_counter()
     make_folder(folder)
@@ -156,7 +163,7 @@ def train_values(
             with phases.noticing_compilation():
                 _settle(folder, chosen)
                 with phases.doing(PREPARING, "making labels"):
-                    _make_files(folder, chosen, phases.report)
+                    _make_files(folder, chosen, cluster, phases.report)
                 with phases.doing(FITTING, "fitting the network"):
                     network = _fit(folder, chosen, phases.report)
                 with phases.doing(EVALUATION):
@@ -193,22 +200,54 @@ def _settle(folder: Path, chosen: TrainingSettings) -> None:
     write_text(path, json.dumps(now, indent=1) + "\n")
 
 
-def _make_files(folder: Path, chosen: TrainingSettings, report: Report) -> None:
-    """Make the files of labels that are not there yet."""
-    files = [(folder / "held-out", k, _held_out_file) for k in range(_files(chosen.held_out))]
-    files += [(folder / "labels", k, _training_file) for k in range(_files(chosen.labels))]
-    for number, (home, k, make) in enumerate(files):
-        make_folder(home)
-        path = home / f"{k:05}.npz"
-        if not path.exists():
+class FileOfLabels(NamedTuple):
+    """A file of a hundred labels."""
 
-            def part(share: float, number: int = number) -> None:
-                report("labels", (number + share) / len(files))
+    folder: str
+    number: int
 
-            arrays = make(chosen, k, part)
-            with write_atomically(path) as file:
-                np.savez(file, **arrays)
-        report("labels", (number + 1) / len(files))
+    def path_in(self, home: Path) -> Path:
+        """Return where the file is."""
+        return home / self.folder / f"{self.number:05}.npz"
+
+
+def _make_files(folder: Path, chosen: TrainingSettings, cluster: str | None, report: Report) -> None:
+    """Make the files of labels that are not there yet, here or by the workers of a cluster."""
+    files = [FileOfLabels("held-out", k) for k in range(_files(chosen.held_out))]
+    files += [FileOfLabels("labels", k) for k in range(_files(chosen.labels))]
+    missing = [file for file in files if not file.path_in(folder).exists()]
+    there = len(files) - len(missing)
+
+    def part(share: float) -> None:
+        report("labels", (there + share) / len(files))
+
+    if not missing:
+        return
+    with ExitStack() as stack:
+        made: Generator[dict[str, Any], None, None]
+        if cluster is None:
+            made = (_labels_of((chosen, part), 0, file) for file in missing)
+        else:
+            workers = stack.enter_context(open_cluster(cluster))
+            common: dict[str, Any] = {"patience": SECONDS_A_FILE, "on_wait": lambda: part(0.0)}
+            made = workers.map(_labels_of, missing, (chosen, nobody), **common)
+        stack.callback(made.close)
+        for file, arrays in zip(missing, made, strict=True):
+            make_folder(folder / file.folder)
+            with write_atomically(file.path_in(folder)) as out:
+                np.savez(out, **arrays)
+            there += 1
+            part(0.0)
+
+
+def nobody(share: float) -> None:
+    """Tell nobody how far a file is."""
+
+
+def _labels_of(shared: "tuple[TrainingSettings, Part]", lane: int, file: FileOfLabels) -> dict[str, Any]:
+    del lane
+    chosen, part = shared
+    return (_training_file if file.folder == "labels" else _held_out_file)(chosen, file.number, part)
 
 
 def _files(labels: int) -> int:

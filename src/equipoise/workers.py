@@ -3,12 +3,16 @@
 The room `distribute` has them. Nothing depends on how many there are, where they are, or which of them does what.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, TypeVar
 
 Spec = TypeVar("Spec")
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 class Keepers(Protocol):
@@ -43,9 +47,23 @@ class Workers(Protocol):
         """Return how many there are now."""
 
     def map(
-        self, function: Callable[[Shared, int, Spec], Result], specs: Sequence[Spec], shared: Shared
-    ) -> Iterator[Result]:
-        """Yield ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does."""
+        self,
+        function: Callable[[Shared, int, Spec], Result],
+        specs: Sequence[Spec],
+        shared: Shared,
+        *,
+        patience: float | None = None,
+        on_wait: Callable[[], None] = nothing,
+    ) -> Generator[Result, None, None]:
+        """Return ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does.
+
+        Work begins at once, not when the first result is asked for. Arrays that come back may be written to. A part
+        that takes longer than ``patience`` (seconds) is begun again. ``on_wait`` is called about once a second while a
+        result is waited for, and may raise.
+        """
+
+    def once(self, thing: object) -> None:
+        """Take note that a thing never changes: wherever it is part of what is shared, a process is sent it once."""
 
     def keep(self, make: Callable[[Spec, int], Any], specs: Sequence[Spec]) -> Keepers:
         """Make an object from each spec, by ``make(spec, neighbours)``, and keep it where it was made.

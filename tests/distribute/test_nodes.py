@@ -13,11 +13,14 @@ import pytest
 
 import equipoise
 from equipoise.distribute.cluster import open_cluster
-from equipoise.errors import NotSupported, TooLarge
+from equipoise.errors import ClusterLost, NotSupported, TooLarge
+from equipoise.games import load_game, sizes
 from equipoise.regret.rules import DiscountedCFR
 from equipoise.runs.directory import RunDirectory
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_shares import ShareSpec, make_share, shared_out
+from equipoise.solvers.recipes import find_recipe
+from equipoise.solvers.setup import Setup
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form
 from tests.clusters import needs_ray, nodes
@@ -165,6 +168,77 @@ def test_a_driver_that_is_killed_is_resumed_on_another_number_of_workers(cluster
         RunDirectory.open(tmp_path / "alone").load_checkpoint()[0].state,
     )
     cluster.add()
+
+
+PARTS = {
+    "rs-mccfr": ("leduc_poker", {"batch": 20_000}),
+    "sd-cfr": (SMALL, {"traversals": 12_000, "width": 8, "minibatch": 64, "steps": 2, "network": "mlp"}),
+}
+
+
+def in_parts(name, workers=None):
+    game, given = PARTS[name]
+    played = load_game(game) if isinstance(game, str) else game
+    return find_recipe(name).solver(Setup(game=played, seed=3, workers=workers), given)
+
+
+def place_of(pause: float, lane: int, number: int) -> tuple[str, int]:
+    import ray
+
+    time.sleep(pause)
+    return ray.get_runtime_context().get_node_id(), os.getpid()
+
+
+def test_parts_that_are_lost_are_made_again_with_the_same_bits(cluster, workers, monkeypatch):
+    """Workers are killed and frozen, a node goes and another comes, while iterations run."""
+    monkeypatch.setattr(sizes, "MOST_LISTED", 10_000)  # so that the small game is traversed in lockstep
+    pairs = [(in_parts(name), in_parts(name, workers)) for name in PARTS]
+    for _, shared in pairs:
+        shared.run(1)
+    places = sorted(set(workers.map(place_of, range(2), 0.3)))
+    assert len(places) == 2
+
+    def while_lost(lose) -> None:
+        """Run iterations while something is lost, and some more."""
+        losing = threading.Timer(0.02, lose)
+        losing.start()
+        while losing.is_alive():
+            for _, shared in pairs:
+                shared.run(1)
+        for _, shared in pairs:
+            shared.run(2)
+
+    while_lost(lambda: kill_process(places[0][1]))
+    now = sorted(set(workers.map(place_of, range(2), 0.3)))
+    assert len(now) == 2 and places[0] not in now  # another process is in its place
+    workers.patience = 3.0
+    frozen = now[1]
+    while_lost(lambda: os.kill(frozen[1], signal.SIGSTOP))  # which Ray does not notice
+    kill_process(frozen[1])
+
+    def lose_node() -> None:
+        cluster.remove(next(node for node in cluster.nodes if node.node_id == now[0][0]))
+        kill_process(now[0][1])
+
+    while_lost(lose_node)
+    cluster.add()
+    deadline = time.monotonic() + 60
+    while {node for node, _ in workers.map(place_of, range(4), 0.1)} <= {node for node, _ in now}:
+        assert time.monotonic() < deadline, "nothing is ever done on the node that came"
+    for alone, shared in pairs:
+        shared.run(1)
+        alone.run(shared.iteration)
+        same(shared.state(), alone.state())
+
+
+def test_no_node_left_is_one_line(cluster, workers):
+    shared = in_parts("rs-mccfr", workers)
+    shared.run(1)
+    workers.patience_for_nodes = 1.0
+    for node in list(cluster.nodes):
+        cluster.remove(node)
+    with pytest.raises(ClusterLost, match="no node left to work on"):
+        shared.run(100_000)
 
 
 def test_what_is_worked_on_by_one_machine_is_refused():

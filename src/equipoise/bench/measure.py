@@ -87,6 +87,7 @@ class Row:
     required: Mapping[str, float] = field(default_factory=dict)
     limit: float | None = None
     notes: tuple[str, ...] = ()
+    facts: Mapping[str, float] = field(default_factory=dict)  # counted, not measured
 
     def __post_init__(self) -> None:
         missing = [name for name in (OURS, *self.required) if not self.samples.get(name)]
@@ -143,6 +144,7 @@ class Row:
             "one_core": self.one_core,
             "threads": self.threads,
             "notes": list(self.notes),
+            "facts": dict(self.facts),
             "samples": {name: list(values) for name, values in self.samples.items()},
         }
 

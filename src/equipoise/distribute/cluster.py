@@ -13,14 +13,16 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from equipoise.distribute.packing import Constant, Packed, pack, some_parts, unpacked
 from equipoise.errors import ClusterLost, EquipoiseError, InvalidParameter, MissingPackage, NotSupported, require_whole
 from equipoise.files import ScratchFolder
 from equipoise.runs import provenance
+from equipoise.workers import nothing
 
 if TYPE_CHECKING:
     from equipoise.distribute.keepers import ActorKeepers
@@ -33,6 +35,10 @@ FORMS = "local:N (N workers on this machine), auto (the cluster of this machine)
 OBJECT_STORE_BYTES = 1 << 30  # of a cluster started here, in shared memory; Ray would take a third of all there is
 SECONDS_A_LOOK = 1.0  # how often a wait looks whether there still is a cluster
 SECONDS_TO_SHOW = 20.0  # until a node that is gone is known to be, by Ray's defaults
+PATIENCE = 300.0  # seconds that an answer may take, kernels that are compiled for it included
+TASKS_A_WORKER = 4  # that wait for it: more would only fill memory with results
+SECONDS_A_TASK = 0.05  # at least, where parts are that short: a task costs about two milliseconds
+NO_NODE = "the cluster has no node left to work on"
 TRIES = 5  # of a task whose worker was killed; a task that raises is not tried again
 LIVELY = {  # a killed node is noticed within two seconds, not sixteen
     "health_check_initial_delay_ms": 0,
@@ -222,6 +228,10 @@ class Cluster:
         self.ray, self.text = ray, text
         self.bytes_out = self.bytes_back = 0  # of arrays and other arguments, as they were handed over
         self._tasks: dict[Callable[..., Any], Any] = {}
+        self._seconds_a_part: dict[Callable[..., Any], float] = {}  # of late
+        self._constants: dict[int, Constant] = {}
+        self._constant_refs: dict[str, Any] = {}
+        self.patience = self.patience_for_nodes = PATIENCE
         self._head = "" if text.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
 
     @property
@@ -270,28 +280,104 @@ class Cluster:
             time.sleep(0.2)
         return False
 
-    def map(
-        self, function: Callable[[Shared, int, Spec], Result], specs: Sequence[Spec], shared: Shared
-    ) -> Iterator[Result]:
-        """Yield ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does on threads.
+    def once(self, thing: object) -> None:
+        """Take note that a thing never changes: wherever it is part of what is shared, a process is sent it once."""
+        self._constants.setdefault(id(thing), Constant(thing))
 
-        What is shared goes out once. A part whose worker is killed is made again, so ``function`` may depend on nothing
-        but its arguments: random streams belong to parts.
+    def map(
+        self,
+        function: Callable[[Shared, int, Spec], Result],
+        specs: Sequence[Spec],
+        shared: Shared,
+        *,
+        patience: float | None = None,
+        on_wait: Callable[[], None] = nothing,
+        cores: int = 1,
+    ) -> Generator[Result, None, None]:
+        """Return ``function(shared, 0, spec)`` for all specs, in their order, as ``threads.map_parts`` does on threads.
+
+        What is shared goes out once, and work begins at once. A part whose worker is killed is made again, so
+        ``function`` may depend on nothing but its arguments: random streams belong to parts. One that takes longer than
+        ``patience`` (seconds, by default five minutes, or 30 times the longest so far) is begun again elsewhere: its
+        worker may be frozen. A part takes so many ``cores`` of a node.
         """
-        out = self.ray.put(shared)
-        task = self._task(_one_part)
-        waiting = [task.remote(function, out, spec) for spec in specs]
-        self.bytes_out += bytes_of(shared) + sum(bytes_of(spec) for spec in specs)
+        packed = self._packed(shared)
+        names = [*packed.constants]
+        refs = [self._constant_refs[name] for name in names]
+        out = self.ray.put(packed)
+        self.bytes_out += packed.nbytes + sum(bytes_of(spec) for spec in specs)
+        task, workers = self._task(some_parts), max(1, self.workers // cores)
+        size = together(len(specs), workers, self._seconds_a_part.get(function))
+        groups = [specs[first : first + size] for first in range(0, len(specs), size)]
+
+        def start(group: Sequence[Spec], **options: Any) -> Any:
+            return task.options(**{"num_cpus": cores, **options}).remote(function, [out], names, refs, group)
+
+        waiting = [[start(group)] for group in groups[: 2 + TASKS_A_WORKER * workers]]
+        patient = self.patience if patience is None else patience
+        return self._in_order(function, groups, waiting, start, patient, on_wait)
+
+    def _in_order(
+        self,
+        function: Callable[..., Any],
+        groups: Sequence[Sequence[Any]],
+        waiting: list[list[Any]],
+        start: Callable[..., Any],
+        patience: float,
+        on_wait: Callable[[], None],
+    ) -> Generator[Any, None, None]:
+        """Yield what parts bring; ``waiting`` has the tries of each group that was started, from the next one on."""
+        started, longest = len(waiting), 0.0
         try:
-            while waiting:
-                result = self.wait_for(waiting[0])
+            for group in groups:
+                tries, began = waiting[0], time.monotonic()
+
+                def once_more(group: Sequence[Any] = group, tries: list[Any] = tries) -> None:
+                    tries.append(start(group, num_cpus=0))  # a frozen worker still holds its core
+
+                packed = self._first_of(tries, max(patience, 30.0 * longest), once_more, on_wait)
+                longest = max(longest, time.monotonic() - began)
                 del waiting[0]
-                self.bytes_back += bytes_of(result)
-                yield result
+                if started < len(groups):
+                    waiting.append([start(groups[started])])
+                    started += 1
+                self.bytes_back += packed.nbytes
+                seconds, results = unpacked(packed)
+                self._seconds_a_part[function] = seconds / len(group)
+                yield from results
         finally:
-            for one in waiting:
+            for one in [one for tries in waiting for one in tries]:
                 with suppress(Exception):
                     self.ray.cancel(one)
+
+    def _first_of(
+        self, tries: list[Any], patience: float, once_more: Callable[[], None], on_wait: Callable[[], None]
+    ) -> Any:
+        """Return what the first of several tries brings."""
+        last_try, seen = time.monotonic(), time.monotonic()
+        while not (ready := self.ray.wait(tries, num_returns=1, timeout=SECONDS_A_LOOK)[0]):
+            on_wait()
+            self.require_head()
+            now = time.monotonic()
+            if any(node["Resources"].get("CPU", 0) > 0 for node in self.nodes()):
+                seen = now
+            elif now - seen > self.patience_for_nodes:
+                raise ClusterLost(NO_NODE)
+            if now - last_try > patience and len(tries) <= TRIES:
+                once_more()
+                last_try = now
+        return self.wait_for(ready[0])
+
+    def _packed(self, shared: Any) -> Packed:
+        """Return what is shared as it is sent, its constants apart: these are sent when they first occur."""
+        packed = pack(shared, self._constants)
+        for name in packed.constants:
+            if name not in self._constant_refs:
+                thing = self._constants[int(name)].thing
+                alone = pack(thing, {})
+                self._constant_refs[name] = self.ray.put(alone)
+                self.bytes_out += alone.nbytes
+        return packed
 
     def keep(self, make: Callable[[Spec, int], Any], specs: Sequence[Spec]) -> "ActorKeepers":
         """Make an object from each spec, and keep it where it was made."""
@@ -393,8 +479,11 @@ class Cluster:
         raise ClusterLost(f"the head of the cluster ({self.text}) is gone")
 
 
-def _one_part(function: Callable[[Any, int, Any], Any], shared: Any, spec: Any) -> Any:
-    return function(shared, 0, spec)  # a worker has one lane
+def together(parts: int, workers: int, seconds: float | None) -> int:
+    """Return how many parts of so many seconds (None: not known yet) make a task: few, but each worker has some."""
+    if seconds is None:
+        return 1
+    return max(1, min(round(SECONDS_A_TASK / max(seconds, 1e-6)), -(-parts // workers)))
 
 
 def _versions() -> Mapping[str, str]:

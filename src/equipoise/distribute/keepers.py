@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from equipoise.distribute.cluster import SECONDS_A_LOOK, Cluster, bytes_of
+from equipoise.distribute.cluster import NO_NODE, PATIENCE, SECONDS_A_LOOK, Cluster, bytes_of
 from equipoise.errors import ClusterLost, EquipoiseError
 
-PATIENCE = 300.0  # seconds that an answer may take, kernels that are compiled for it included,
-PATIENCE_BY_LAST = 30.0  # or so many times as long as the last one took
+PATIENCE_BY_LAST = 30.0  # an answer may take so many times as long as the last one, if that is more than PATIENCE
 MOST_LOSSES = 20  # in a row, before anything was answered
 
 
@@ -183,7 +182,7 @@ class ActorKeepers:
                 break
             self._cluster.require_head()
             if time.monotonic() > deadline:
-                raise ClusterLost("the cluster has no node left to work on")
+                raise ClusterLost(NO_NODE)
             time.sleep(SECONDS_A_LOOK)
         if sum(int(node["Resources"]["CPU"]) for node in nodes) >= self.count:
             actor = self._class.options(num_cpus=1).remote()

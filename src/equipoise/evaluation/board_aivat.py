@@ -26,6 +26,7 @@ from equipoise.compiled import inlined, kernel, uncounted
 from equipoise.games.suits import HOLE_CARDS
 from equipoise.trees.betting_tree import Betting, BettingNodes
 from equipoise.trees.board_evaluator import (
+    BOARDS_AT_ONCE,
     BoardReader,
     Boards,
     BoardStrategy,
@@ -50,6 +51,7 @@ from equipoise.trees.board_values import (
 )
 from equipoise.trees.codes import Int8
 from equipoise.trees.treeplex import Float, Int32, Int64
+from equipoise.workers import Workers
 
 
 class Dealt(NamedTuple):
@@ -229,9 +231,15 @@ class BoardLuck:
     """
 
     def __init__(
-        self, form: BoardForm, known: BoardStrategy, own: BoardStrategy | None = None, *, threads: int = 1
+        self,
+        form: BoardForm,
+        known: BoardStrategy,
+        own: BoardStrategy | None = None,
+        *,
+        threads: int = 1,
+        workers: Workers | None = None,
     ) -> None:
-        self._form, self._known, self._own, self._threads = form, known, own, threads
+        self._form, self._known, self._own, self._threads, self._workers = form, known, own, threads, workers
         others = [comb(form.cards.deck_size - HOLE_CARDS - count, HOLE_CARDS) for count in form.game.board_cards]
         self._reach_payments = [paying_reach(form.payments[r], others[r]) for r in range(2)]
 
@@ -261,21 +269,12 @@ class BoardLuck:
         dealt = _dealt(places, cards, ends)
         start = written_start(form, self._known)
         entered = enter(form, (start, start))
-        widest, entries = form.widest, int(form.first_entries[2])
-        lanes = [
-            (
-                make_scratch(form, np.float64),
-                np.empty(int(form.betting[1].rows.max()) * widest),
-                np.empty(entries * widest),
-            )
-            for _ in range(self._threads)
-        ]
-        shape = form.num_boards, *entered.entering.shape
-        closing, reach_closing, out = np.empty(shape), np.empty(shape), np.zeros(ends.shape)
         betting_nodes = tree.nodes, tree.parent, places.entry, dealt
         read_from = (entered.entering, *betting_nodes)
-        correcting = (self, BoardReader(form), read_from, lanes, (closing, reach_closing, out))
-        over_boards(BoardLuck._some_boards, range(form.num_boards), correcting, self._threads, on_boards)
+        if self._workers is None:
+            closing, reach_closing, out = self._on_boards(range(form.num_boards), read_from, on_boards)
+        else:
+            closing, reach_closing, out = self._elsewhere(self._workers, read_from, on_boards)
         own = np.empty(0) if self._own is None else written_start(form, self._own)
         starts = []
         for observer in range(2):
@@ -288,6 +287,50 @@ class BoardLuck:
             chance = form.starting_hands.chance
             starts.append(float((chance * gradient[: len(chance)]).sum()))
         return Luck((starts[0], starts[1]), out)
+
+    def _on_boards(
+        self, boards: range, read_from: tuple[Any, ...], on_boards: OnBoards = silent
+    ) -> tuple[Float, Float, Float]:
+        """Return what some boards bring to the first round, in payoffs and in reach, and corrections of hands there."""
+        form, dealt = self._form, read_from[-1]
+        widest, entries = form.widest, int(form.first_entries[2])
+        lanes = [
+            (
+                make_scratch(form, np.float64),
+                np.empty(int(form.betting[1].rows.max()) * widest),
+                np.empty(entries * widest),
+            )
+            for _ in range(self._threads)
+        ]
+        shape = form.num_boards, *read_from[0].shape
+        closing, reach_closing, out = np.empty(shape), np.empty(shape), np.zeros(dealt.ends.shape)
+        correcting = (self, BoardReader(form), read_from, lanes, (closing, reach_closing, out))
+        over_boards(BoardLuck._some_boards, boards, correcting, self._threads, on_boards)
+        own = slice(boards.start, boards.stop)
+        return closing[own], reach_closing[own], out
+
+    def _elsewhere(
+        self, workers: Workers, read_from: tuple[Any, ...], on_boards: OnBoards
+    ) -> tuple[Float, Float, Float]:
+        """Return the same for all boards, from workers."""
+        boards, dealt = range(self._form.num_boards), read_from[-1]
+        some = [range(first, min(first + BOARDS_AT_ONCE, boards.stop)) for first in boards[::BOARDS_AT_ONCE]]
+        alone = BoardLuck(self._form, self._known, self._own)
+        out, brought = np.zeros(dealt.ends.shape), []
+        found = workers.map(BoardLuck._part, some, (alone, read_from))
+        for done, (closing, reach_closing, corrections) in zip(some, found, strict=True):
+            brought.append((closing, reach_closing))
+            out[_pairs_on(dealt, done)] = corrections
+            on_boards(done.stop, len(boards))
+        first, second = (np.concatenate(parts) for parts in zip(*brought, strict=True))
+        return first, second, out
+
+    @staticmethod
+    def _part(shared: "tuple[BoardLuck, tuple[Any, ...]]", lane: int, boards: range) -> tuple[Float, Float, Float]:
+        del lane
+        luck, read_from = shared
+        closing, reach_closing, out = luck._on_boards(boards, read_from)
+        return closing, reach_closing, out[_pairs_on(read_from[-1], boards)]
 
     def _start_rows(self, payments: Payments, observer: int, entered: Entered, closing: Float) -> Float:
         """Return what the observer's rows of the first round are worth by where they end, or what reach they have."""
@@ -306,6 +349,11 @@ class BoardLuck:
             gradient,
         )
         return gradient
+
+
+def _pairs_on(dealt: Dealt, boards: range) -> Int64:
+    """Return the pairs that were dealt on some neighbouring boards."""
+    return dealt.order[dealt.first[boards.start] : dealt.first[boards.stop]]
 
 
 def _dealt(places: BoardPlaces, cards: Int8, ends: Int32) -> Dealt:

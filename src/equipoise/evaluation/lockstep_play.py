@@ -21,10 +21,12 @@ from equipoise.games.hand_ranks import deck_bits, showdown
 from equipoise.games.notation import board_deals, ordered_board
 from equipoise.games.poker import PokerGame, PokerState, best_five_cards
 from equipoise.sampling.dice import NO_TAPE, choose_weighted, deal_cards, draw, start_stream
+from equipoise.threads import map_parts
 from equipoise.trees.betting_tree import BettingTree
 from equipoise.trees.codes import Int8
 from equipoise.trees.situations import Situations, SituationStrategy
 from equipoise.trees.treeplex import Float, Int64, UInt64
+from equipoise.workers import Workers
 
 PAIRS_A_PART = 8 * CHUNK  # fixed: a network's last bits may depend on how many rows it is asked for at once
 
@@ -106,21 +108,30 @@ def play_in_lockstep(
     names: tuple[str, str],
     pairs: int,
     seed: int,
-    pairs_a_part: int = PAIRS_A_PART,
+    pairs_a_part: int | None = None,
+    workers: Workers | None = None,
 ) -> Iterator[Played]:
-    """Play pairs of hands between A and B, some at a time."""
-    for first in range(0, pairs, pairs_a_part):
-        yield _play_part(tree, strategies, names, first, min(pairs_a_part, pairs - first), seed)
+    """Play pairs of hands between A and B, some at a time; ``workers`` may share them."""
+    a_part = pairs_a_part or PAIRS_A_PART
+    some = [SomePairs(first, min(a_part, pairs - first)) for first in range(0, pairs, a_part)]
+    return map_parts(_play_part, some, (tree, strategies, names, seed), workers=workers)
+
+
+class SomePairs(NamedTuple):
+    """A part of a match."""
+
+    first: int
+    pairs: int
 
 
 def _play_part(
-    tree: BettingTree,
-    strategies: tuple[SituationStrategy, SituationStrategy],
-    names: tuple[str, str],
-    first_pair: int,
-    pairs: int,
-    seed: int,
+    shared: tuple[BettingTree, tuple[SituationStrategy, SituationStrategy], tuple[str, str], int],
+    lane: int,
+    some: SomePairs,
 ) -> Played:
+    del lane
+    tree, strategies, names, seed = shared
+    first_pair, pairs = some
     game, hole = tree.game, tree.game.hole_cards
     cards = np.empty((pairs, 2 * hole + sum(game.board_cards)), np.int8)
     dice, lots = np.zeros((pairs, 2, 2), np.uint64), np.empty((pairs, 2, 2))

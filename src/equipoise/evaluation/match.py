@@ -55,6 +55,7 @@ from equipoise.trees.fingerprint import described, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32
+from equipoise.workers import Workers
 
 Known = Literal["both", "a", "b", "none"]
 Through = Literal["tree", "lockstep", "rules"]
@@ -229,6 +230,7 @@ def play_match(
     known: Known | None = None,
     seed: int = 0,
     threads: int = 1,
+    workers: Workers | None = None,
     on_progress: OnHands = lambda hands: None,
     on_boards: OnBoards = silent,
     on_hand: Callable[[Hand], None] | None = None,
@@ -241,7 +243,8 @@ def play_match(
     boards, which takes as long as an exact evaluation (``on_boards`` follows it), and beyond it there is none.
     ``game`` is needed only where no policy names it. ``on_hand`` is called with every hand, and costs time;
     ``on_standing`` is told now and then how the match stands. The result depends on the players, the number of hands
-    and the seed, not on ``threads``.
+    and the seed, not on ``threads``. The ``workers`` of a cluster (``equipoise.open_cluster``) may share hands of
+    hold'em, and the boards that AIVAT goes through, with the same result.
     """
     require_whole("hands", hands, low=4)  # an interval needs two deals, each played twice
     require_seed(seed)
@@ -254,7 +257,12 @@ def play_match(
     started = time.perf_counter()
     watched = _Watchers(on_progress, on_boards, on_hand, on_standing, big_blind_of(played))
     ways = {"tree": _on_tree, "lockstep": _in_lockstep, "rules": _by_rules}
-    found = ways[through](played, players, pairs, known, seed, threads, watched)
+    if workers is not None and through != "lockstep":
+        raise NotSupported(
+            f"hands of {played.name} are not shared out: leave out --cluster"
+            + (", or give --threads" if through == "tree" else "")
+        )
+    found = ways[through](played, players, pairs, known, seed, threads, workers, watched)
     plain, duplicate, seats = _estimates(found.sums[:SAMPLES], pairs, (0.0, 0.0))
     aivat = None if known == "none" else _estimates(found.sums[SAMPLES:], pairs, found.starts)[1]
     return MatchResult(
@@ -326,7 +334,14 @@ def _require_values(game: Game, players: Players, through: Through, known: Known
 
 
 def _on_tree(
-    game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
+    game: Game,
+    players: Players,
+    pairs: int,
+    known: Known,
+    seed: int,
+    threads: int,
+    workers: Workers | None,
+    watched: _Watchers,
 ) -> _Hands:
     listed = both(players[0].listed, players[1].listed)
     assert listed is not None
@@ -347,7 +362,14 @@ def _on_tree(
 
 
 def _in_lockstep(
-    game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
+    game: Game,
+    players: Players,
+    pairs: int,
+    known: Known,
+    seed: int,
+    threads: int,
+    workers: Workers | None,
+    watched: _Watchers,
 ) -> _Hands:
     at_once = both(players[0].lockstep, players[1].lockstep)
     assert isinstance(game, PokerGame) and at_once is not None
@@ -358,7 +380,7 @@ def _in_lockstep(
         require(pairs * KEPT_BYTES_A_PAIR, what=f"AIVAT of {2 * pairs:,} hands", instead="play fewer, or leave it out")
     sums = np.zeros(SUMS)
     kept: list[tuple[Int8, Int32]] = []
-    for part in play_in_lockstep(tree, strategies, names=names, pairs=pairs, seed=seed):
+    for part in play_in_lockstep(tree, strategies, names=names, pairs=pairs, seed=seed, workers=workers):
         sums[:SAMPLES] += pair_sums(part.won)
         if known != "none":
             kept.append((part.cards, part.ends))
@@ -372,7 +394,8 @@ def _in_lockstep(
     form = board_form(game)
     by_boards = [each.over_boards.strategy_over(form) for each in players if each.over_boards is not None]
     observer = A if known == "b" else B
-    luck = BoardLuck(form, by_boards[1 - observer], by_boards[observer] if known == "both" else None, threads=granted)
+    own = by_boards[observer] if known == "both" else None
+    luck = BoardLuck(form, by_boards[1 - observer], own, threads=granted, workers=workers)
     # By the observer's seat: A sits where the observer does, or in the other seat.
     by_seat = slice(None) if observer == A else slice(None, None, -1)
     cards, ends = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
@@ -384,7 +407,14 @@ def _in_lockstep(
 
 
 def _by_rules(
-    game: Game, players: Players, pairs: int, known: Known, seed: int, threads: int, watched: _Watchers
+    game: Game,
+    players: Players,
+    pairs: int,
+    known: Known,
+    seed: int,
+    threads: int,
+    workers: Workers | None,
+    watched: _Watchers,
 ) -> _Hands:
     """Play through the rules, on one thread and without AIVAT."""
     for player in players:

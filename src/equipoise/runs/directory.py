@@ -33,6 +33,7 @@ from equipoise.files import make_folder, write_atomically, write_text
 from equipoise.games import StoredText
 from equipoise.memory import readable_bytes
 from equipoise.runs import lock
+from equipoise.runs.background import Background, fits
 from equipoise.runs.lock import Lock
 from equipoise.runs.settings import fault_in
 
@@ -59,6 +60,7 @@ class RunDirectory:
     path: Path
     config: dict[str, Any]
     _lock: Lock | None = field(default=None, compare=False, repr=False)
+    _background: Background = field(default_factory=Background, compare=False, repr=False)
 
     @classmethod
     def create(cls, path: str | Path, config: Mapping[str, Any]) -> "RunDirectory":
@@ -114,7 +116,13 @@ class RunDirectory:
         self.close()
 
     def close(self) -> None:
-        """Let others write to the run."""
+        """Let others write to the run, when all is written."""
+        try:
+            self._background.wait()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
         if self._lock is not None:
             self._lock.release()
 
@@ -134,8 +142,23 @@ class RunDirectory:
 
     # ---- checkpoints
 
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint, then forget the oldest."""
+    @property
+    def is_writing(self) -> bool:
+        """Return whether a checkpoint is still being written."""
+        return self._background.busy
+
+    def save_checkpoint(self, checkpoint: Checkpoint, *, meanwhile: bool = False) -> None:
+        """Write a checkpoint, then forget the oldest.
+
+        A large one may be written ``meanwhile``: the run goes on at once, and the file is there some time later.
+        """
+        self._background.wait()
+        if meanwhile and fits(sum(np.asarray(array).nbytes for array in checkpoint.state.values())):
+            self._background.start(lambda: self._write_checkpoint(checkpoint), self._release)
+        else:
+            self._write_checkpoint(checkpoint)
+
+    def _write_checkpoint(self, checkpoint: Checkpoint) -> None:
         header = {"format": FORMAT, "run": self._identity(), "iteration": checkpoint.iteration}
         header |= {"seconds": checkpoint.seconds, "core_seconds": checkpoint.core_seconds}
         header["spent"] = dict(checkpoint.spent)

@@ -106,6 +106,7 @@ def drive(
     on_record: OnRecord | None = None,
     diagnose: Callable[[], Record] | None = None,
     keep_strategy: Callable[[], None] = lambda: None,
+    meanwhile: bool = False,
 ) -> list[Record]:
     """Run ``solver`` until ``stop``; return the history of evaluations, the last one at the last iteration.
 
@@ -113,7 +114,8 @@ def drive(
     grows in place, so that it is there after an interruption, too. ``on_record`` is handed each evaluation and, if
     there is something to ``diagnose`` between them, a record after every other iteration. What it raises ends the run
     after a checkpoint. ``keep_strategy`` writes what is played to the directory, with
-    each checkpoint and whenever the solver has concluded; the end of a run is always concluded.
+    each checkpoint and whenever the solver has concluded; the end of a run is always concluded. Large checkpoints may
+    be written ``meanwhile``, but for the last one.
     """
     phases = phases or Phases()
     records = [] if history is None else history
@@ -171,12 +173,12 @@ def drive(
             save()
             raise
 
-    def save() -> None:
+    def save(*, meanwhile: bool = False) -> None:
         nonlocal saved_at
         if directory is not None and saved_at != solver.iteration:
             with phases.doing(WRITING, "writing a checkpoint", left=False):
-                spent = phases.seconds()
-                directory.save_checkpoint(Checkpoint(solver.iteration, *clock(), solver.state(), spent))
+                checkpoint = Checkpoint(solver.iteration, *clock(), solver.state(), phases.seconds())
+                directory.save_checkpoint(checkpoint, meanwhile=meanwhile)
                 keep_strategy()
         saved_at = solver.iteration
 
@@ -221,8 +223,8 @@ def drive(
             if phases.asked_to_stop():
                 raise Stopped
             now = time.perf_counter()
-            if now - last_checkpoint >= pause:
-                save()
+            if now - last_checkpoint >= pause and not (directory is not None and directory.is_writing):
+                save(meanwhile=meanwhile)
                 last_checkpoint = time.perf_counter()
                 pause = max(checkpoint_seconds, (last_checkpoint - now) / CHECKPOINT_SHARE)
         record_evaluation(last=True)

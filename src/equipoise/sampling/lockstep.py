@@ -15,8 +15,8 @@ the order of nodes, and so of draws, is that of `traversal.walk`, with which thi
 it finds the same.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +36,16 @@ from equipoise.trees.betting_tree import BettingNodes, BettingTree
 from equipoise.trees.codes import NODE_SHIFT, CardLayout, cards_code, nodes_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
+from equipoise.workers import Workers
 
 Int8 = npt.NDArray[np.int8]
 UInt64Table = npt.NDArray[np.uint64]
 
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+
 U = np.uint64
+NOTHING = np.zeros(0)
 TRAVERSALS_A_PART = 2048  # fixed: a network's last bits may depend on how many rows it is asked for at once
 
 
@@ -312,7 +317,7 @@ class Walked(NamedTuple):
     """What a part of a batch has found."""
 
     own: Findings
-    opponent: Findings
+    opponent: Findings | None
     touched: int
 
 
@@ -338,13 +343,34 @@ class HandsInLockstep:
     """A batch of hands that advance together, in parts, so that memory stays bounded."""
 
     def __init__(
-        self, tree: BettingTree, layout: CardLayout, *, batch: int, seed: int, threads: int, part: int
+        self,
+        tree: BettingTree,
+        layout: CardLayout,
+        *,
+        batch: int,
+        seed: int,
+        threads: int,
+        part: int,
+        workers: Workers | None = None,
     ) -> None:
         self._tree, self._layout = tree, layout
         self._bits = showdown_bits(tree.game)
         self._batch, self._seed, self._part = batch, seed, part
         self.threads = min(threads, -(-batch // part))
         self.nodes_touched = 0
+        self._workers = workers
+        if workers is not None:
+            workers.once(tree)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a worker needs: it has no workers itself."""
+        return {**self.__dict__, "_workers": None}
+
+    def share_out(
+        self, function: Callable[[Shared, int, "SomeHands"], Result], parts: "Iterable[SomeHands]", shared: Shared
+    ) -> Iterator[Result]:
+        """Yield what parts bring, in their order, from threads or workers."""
+        return map_parts(function, parts, shared, threads=self.threads, workers=self._workers)
 
     def parts(self, player: int, iteration: int) -> Iterator[SomeHands]:
         """Yield the parts of the batch."""
@@ -385,11 +411,12 @@ class Lockstep(HandsInLockstep):
         own_reach: bool = False,
         threads: int = 1,
         part: int = TRAVERSALS_A_PART,
+        workers: Workers | None = None,
     ) -> None:
         plan = scheme.plan(LabelledActions(tree.game, 1, ((1, 1),), lambda classify: None))
         if plan.kind not in (ALL, SUBSET) or plan.probe:
             raise EquipoiseError("traversals in lockstep walk all own actions, or k of them, without probing")
-        super().__init__(tree, layout, batch=batch, seed=seed, threads=threads, part=part)
+        super().__init__(tree, layout, batch=batch, seed=seed, threads=threads, part=part, workers=workers)
         self._plan, self._fallback = plan, fallback
         self._counts = 1.0 / batch if mean else 1.0
         self._own_reach = own_reach
@@ -399,14 +426,14 @@ class Lockstep(HandsInLockstep):
         for player in players:
             met: list[tuple[Int64, Float]] = []
             parts = self.parts(player, iteration)
-            for part in map_parts(Lockstep._walk_some, parts, (self, scores_at), threads=self.threads):
+            for part in self.share_out(Lockstep._walk_some, parts, (self, scores_at)):
                 self.nodes_touched += part.touched
                 own, other = part.own, part.opponent
                 weight = np.full(len(own.code), self._counts)
                 yield Rows(player, REGRET, iteration, own.code, own.values, weight)
                 if self._own_reach:
                     met.append((own.code, own.own_reach))
-                else:
+                elif other is not None:
                     weight = self._counts / other.sample_reach
                     yield Rows(1 - player, STRATEGY, iteration, other.code, other.values, weight)
             if self._own_reach:
@@ -420,7 +447,14 @@ class Lockstep(HandsInLockstep):
     def _walk_some(shared: "tuple[Lockstep, ScoresAt]", lane: int, some: SomeHands) -> Walked:
         del lane
         lockstep, scores_at = shared
-        return lockstep._walk(scores_at, some.player, lockstep.deal(*some))
+        found = lockstep._walk(scores_at, some.player, lockstep.deal(*some))
+        # What is not asked for need not travel.
+        if lockstep._own_reach:
+            return found._replace(own=found.own._replace(sample_reach=NOTHING), opponent=None)
+        other = found.opponent
+        assert other is not None
+        own = found.own._replace(sample_reach=NOTHING, own_reach=NOTHING)
+        return found._replace(own=own, opponent=other._replace(own_reach=NOTHING))
 
     def _walk(self, scores_at: ScoresAt, player: int, deals: Deals) -> Walked:
         tree, actions, columns = self._tree, self._tree.most_actions, self._tree.num_columns

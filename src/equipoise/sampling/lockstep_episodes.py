@@ -26,11 +26,11 @@ from equipoise.sampling.lockstep import (
     payoff_at_end,
     place_among,
 )
-from equipoise.threads import map_parts
 from equipoise.trees.betting_tree import BettingNodes, BettingTree
 from equipoise.trees.codes import CardLayout
 from equipoise.trees.distinct import EMPTY, table_size
 from equipoise.trees.treeplex import Float, Int32, Int64
+from equipoise.workers import Workers
 
 NumbersOf = Callable[[int, Int64], Float]  # player and codes -> [codes, columns]
 
@@ -178,8 +178,9 @@ class LockstepEpisodes(HandsInLockstep):
         seed: int,
         threads: int = 1,
         part: int = TRAVERSALS_A_PART,
+        workers: Workers | None = None,
     ) -> None:
-        super().__init__(tree, layout, batch=episodes, seed=seed, threads=threads, part=part)
+        super().__init__(tree, layout, batch=episodes, seed=seed, threads=threads, part=part, workers=workers)
         self._anticipatory, self._unit = anticipatory, unit
 
     def play(
@@ -187,7 +188,7 @@ class LockstepEpisodes(HandsInLockstep):
     ) -> Iterator[tuple[Moves, Moves]]:
         """Play an iteration's episodes by values and policies that are asked for by code; yield both agents' moves."""
         shared = (self, values_of, policy_of, epsilon)
-        for part in map_parts(LockstepEpisodes._play_some, self.parts(0, iteration), shared, threads=self.threads):
+        for part in self.share_out(LockstepEpisodes._play_some, self.parts(0, iteration), shared):
             self.nodes_touched += part.touched
             yield part.moves
 

@@ -196,6 +196,10 @@ class NFSP(Solver):
         """Return the average policy networks' strategy, as the form's evaluator takes it."""
         return self.self_play.average_strategy()
 
+    def best_responses(self, evaluator: Any) -> Any:
+        """Return the value of the average strategy and of best responses to it; workers share the boards."""
+        return self.self_play.best_responses(evaluator)
+
     @property
     def layout(self) -> str:
         """Return a hash of which infoset and action each number of the state belongs to."""
@@ -259,7 +263,9 @@ def make_nfsp(setup: Setup, representation: Representation, chosen: SelfPlaying)
             what=f"a memory of {responses:,} responses and {transitions:,} transitions",
             instead="give smaller ones: --set capacity=N --set q_capacity=N",
         )
-        at_once = LockstepEpisodes(coded.tree, coded.seen.layout, **common, unit=coded.unit, threads=setup.threads)
+        at_once = LockstepEpisodes(
+            coded.tree, coded.seen.layout, **common, unit=coded.unit, threads=setup.threads, workers=setup.workers
+        )
         play = CodedPlay(coded, agents, at_once, threads=setup.threads)
     else:
         listed = space.listed()

@@ -10,6 +10,7 @@ from equipoise.errors import EquipoiseError, InvalidParameter, MissingPackage, N
 from equipoise.memory import readable_bytes
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.bucketed import TablesInBuckets, TablesOverBoards, compile_buckets
+from equipoise.sampling.gather import SMALL_BATCH, parts_of_batch
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
 from equipoise.sampling.tree import Tables, compile_listed, compile_nodes
 from equipoise.settings import Knob, completed, knobs_of, made, resolve
@@ -62,9 +63,17 @@ class Recipe:
     networks: bool = False
     revision: int = 1  # raised by hand when results of the same settings and seed change: sweeps then run again
 
-    def divides(self, representation: Representation) -> bool:
-        """Return whether workers elsewhere can share the work on a game."""
-        return representation.name == "boards"
+    def why_alone(self, representation: Representation, parameters: Mapping[str, object]) -> str | None:
+        """Return why workers elsewhere cannot share the work on a game, and what can be done; None: they can."""
+        if representation.name == "boards" or representation.settings == "codes":
+            return None
+        if "batch" not in parameters:
+            return "give --threads; sweeps of several runs can be shared out"
+        batch = parameters["batch"]
+        assert isinstance(batch, int)
+        if parts_of_batch(batch) == 1:
+            return f"with batch={batch} there is nothing to share out: give --set batch={SMALL_BATCH} or more"
+        return None
 
     def place(self, device: str) -> str:
         """Return the device that networks will be on, by its name; refuse one that there is nothing to do for."""
@@ -293,6 +302,7 @@ def _sampled(name: str, settings: type[_Sampled], paper: str, about: str) -> Rec
             seed=setup.seed,
             threads=setup.threads,
             precision=table.precision,
+            workers=setup.workers,
         )
 
     return Recipe(name=name, about=about, paper=paper, settings=settings, make_from=make, works_by="samples")

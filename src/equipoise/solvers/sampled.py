@@ -21,7 +21,7 @@ from equipoise.compiled import calling_pairs, inlined, prange, uncounted
 from equipoise.regret.matching import UNIFORM
 from equipoise.regret.rules import Rule, coefficient_table, updated
 from equipoise.sampling.dice import start_stream
-from equipoise.sampling.gather import Apart, Batches, gather
+from equipoise.sampling.gather import Apart, Batches, Walks, gather
 from equipoise.sampling.schemes import Scheme, SchemePlan
 from equipoise.sampling.traversal import (
     INT_WIDTH,
@@ -36,6 +36,7 @@ from equipoise.sampling.traversal import (
 from equipoise.sampling.tree import Int64Table, SampledGame, SampledTree, Tables, planned
 from equipoise.solvers.solver import Solver
 from equipoise.trees.treeplex import Float, Int32, Int64, UInt64
+from equipoise.workers import Workers
 
 
 @inlined
@@ -129,6 +130,19 @@ def _apply_parts(rule: Float, first: int, last: int, regret_sum: Float, incremen
         _apply(rule, begin, min(begin + stretch, last), regret_sum, increment, touched[part])
 
 
+@uncounted
+def _fade(share: float, player: int, first_of_player_1: int, strategy_sum: Float) -> None:
+    """Let a player's average fade."""
+    first, last = (0, first_of_player_1) if player == 0 else (first_of_player_1, strategy_sum.size)
+    for k in range(first, last):
+        strategy_sum[k] *= share
+
+
+@uncounted
+def _apply_all(rule: Float, first: int, last: int, regret_sum: Float, increment: Float, touched: Int64) -> None:
+    _apply(rule, first, last, regret_sum, increment, touched)
+
+
 def _iterate_batches(
     tree: SampledTree,
     deal_width: int,
@@ -154,10 +168,7 @@ def _iterate_batches(
             first_player, end_player = (turn, turn + 1) if alternating else (0, 2)
             for player in range(first_player, end_player):
                 if rule[5] != 1.0:
-                    averaged = 1 - player if averaging == STOCHASTIC else player
-                    first, last = (0, first_of_player_1) if averaged == 0 else (first_of_player_1, strategy_sum.size)
-                    for k in range(first, last):
-                        strategy_sum[k] *= rule[5]
+                    _fade(rule[5], 1 - player if averaging == STOCHASTIC else player, first_of_player_1, strategy_sum)
                 gather(
                     tree,
                     deal_width,
@@ -176,6 +187,8 @@ def _iterate_batches(
                     touched,
                     visits,
                     apart,
+                    0,
+                    visits.ints.shape[0],
                 )
             first = first_of_player_1 if first_player == 1 else 0
             last = first_of_player_1 if end_player == 1 else regret_sum.size
@@ -209,7 +222,9 @@ class SampledCFR(Solver):
         seed: int = 0,
         threads: int = 1,
         precision: Literal["float32", "float64"] = "float64",
+        workers: Workers | None = None,
     ) -> None:
+        """Make a solver; ``workers`` may make parts of its batches."""
         self.form = tables.form
         self._tables = tables
         self._game = game
@@ -229,7 +244,11 @@ class SampledCFR(Solver):
         self._singly = batch == 1 and self._alternating and _keeps_regrets(rule)
         buffered = 0 if self._singly else size
         self._increment = np.full(buffered, np.nan, precision)
-        self._batches = Batches(game, self._averaging, batch, threads, self._increment)
+        walks = Walks(
+            self._tree, game.deal_width, self._scheme, seed, batch, self._averaging, self._split, fallback=UNIFORM
+        )
+        self._shared = workers is not None
+        self._batches = Batches(walks, threads, self._increment, workers)
         self.threads = self._batches.pace.threads
 
     @property
@@ -247,6 +266,12 @@ class SampledCFR(Solver):
             common = (*game, rules, self.iteration + 1, self.seed, self._averaging)
             _iterate_singly(*common, self.regret_sum, self.strategy_sum, *buffers, *lists)
             self.iteration += iterations
+            return
+        if self._shared:
+            for rule in rules:
+                self.iteration += 1
+                for players in ((0, 1), (1, 2)) if self._alternating else ((0, 2),):
+                    self._turn(rule, *players)
             return
         for first, last, threads in self._batches.pace.slices(iterations):
             _ITERATE_BATCHES[threads > 1](
@@ -266,6 +291,18 @@ class SampledCFR(Solver):
                 self._batches.apart,
             )
             self.iteration += last - first
+
+    def _turn(self, rule: Float, first_player: int, end_player: int) -> None:
+        """Do a turn of some players as `_iterate_batches` does, with batches that workers share."""
+        for player in range(first_player, end_player):
+            if rule[5] != 1.0:
+                averaged = 1 - player if self._averaging == STOCHASTIC else player
+                _fade(rule[5], averaged, self._split, self.strategy_sum)
+            common = (rule, self.iteration, player, self.regret_sum)
+            self._batches.gather(1, *common, self._increment, self.strategy_sum)
+        first = self._split if first_player == 1 else 0
+        last = self._split if end_player == 1 else self.regret_sum.size
+        _apply_all(rule, first, last, self.regret_sum, self._increment, self._batches.touched(1)[0])
 
     def sums(self) -> tuple[Float, Any]:
         """Return the regrets by table entry and the average strategy, for another solver to start from."""

@@ -6,7 +6,8 @@ the target network is a copy with older parameters.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from equipoise.sampling.episodes import Episodes, Moves
 from equipoise.sampling.lockstep_episodes import LockstepEpisodes
 from equipoise.solvers.setup import Form
 from equipoise.solvers.spaces import CodedSpace, ListedSpace
-from equipoise.stores.answers import answers_of, softmax
+from equipoise.stores.answers import NetworkAnswers, NetworkScores, answers_of, softmax
 from equipoise.stores.board_average import MixturePlay
 from equipoise.stores.sums import FloatTable, State
 from equipoise.trees.distinct import distinct
@@ -65,6 +66,9 @@ class SelfPlay(Protocol):
 
     def average_strategy(self) -> Pair | MixturePlay:
         """Return the strategy of the average policies, as the form's evaluator takes it."""
+
+    def best_responses(self, evaluator: Any) -> Any:
+        """Return the value of that strategy and of best responses to it, by an evaluator of the form."""
 
     def state(self) -> State:
         """Return what the target networks are."""
@@ -116,12 +120,26 @@ class ListedPlay:
     def average_strategy(self) -> Pair:
         return self._tables.to_form(self._infosets.to_table(self._strategies))
 
+    def best_responses(self, evaluator: Any) -> Any:
+        return evaluator.best_responses(self.average_strategy())
+
     def state(self) -> State:
         return {"best": self._best}
 
     def restore(self, state: State) -> None:
         self._best = state["best"].copy()
         self.read()
+
+
+@dataclass(frozen=True)
+class Policies:
+    """Both players' average policies, by infoset."""
+
+    answers: tuple[NetworkAnswers, ...]  # by player
+
+    def __call__(self, player: int, codes: Int64) -> FloatTable:
+        """Return a player's average policy at some infosets."""
+        return self.answers[player](codes)
 
 
 class CodedPlay:
@@ -131,7 +149,7 @@ class CodedPlay:
         self.form = space.form
         self.threads = threads
         self.episodes = episodes
-        self._rows, self._play = space.seen, space.play
+        self._rows, self._play, self._best_responses = space.seen, space.play, space.best_responses
         self._agents = agents
         self.renew_target()
 
@@ -140,14 +158,14 @@ class CodedPlay:
         return self._rows.digest
 
     def play(self, epsilon: float, iteration: int) -> Iterator[tuple[Moves, Moves]]:
-        return self.episodes.play(self._values_at, self.policy_at, epsilon=epsilon, iteration=iteration)
+        q = self._agents.q
+        values = NetworkScores(self._rows, tuple(each.network for each in q), (1.0, 1.0), q[0].device)
+        return self.episodes.play(values, self.policies, epsilon=epsilon, iteration=iteration)
 
-    def _values_at(self, player: int, codes: Int64) -> Float:
-        return self._agents.q[player].read_at(codes)
-
-    def policy_at(self, player: int, codes: Int64) -> FloatTable:
-        """Return a player's average policy at some infosets."""
-        return answers_of(self._agents.policy[player], "softmax")(codes)
+    @property
+    def policies(self) -> Policies:
+        """Return the average policies as they are now."""
+        return Policies(tuple(answers_of(each, "softmax") for each in self._agents.policy))
 
     def read(self) -> None:
         """Do nothing: networks are read where they are needed."""
@@ -167,6 +185,9 @@ class CodedPlay:
     def average_strategy(self) -> MixturePlay:
         first, second = ([(1.0, answers_of(network, "softmax"))] for network in self._agents.policy)
         return self._play((first, second))
+
+    def best_responses(self, evaluator: Any) -> Any:
+        return self._best_responses(evaluator, self.average_strategy())
 
     def state(self) -> State:
         return {f"target{player}": flat for player, flat in enumerate(self._parameters)}

@@ -77,6 +77,9 @@ class Space(Protocol):
     def require_memories(self, count: int, capacity: int, bytes_a_sample: int) -> None:
         """Refuse memories of samples that do not fit."""
 
+    def best_responses(self, evaluator: Any, strategy: Any) -> Any:
+        """Return the value of a strategy and of best responses to it, by an evaluator of the form."""
+
     def played(self, strategies: StrategyStore) -> Any:
         """Return a store's average strategy as the form's evaluator takes it."""
 
@@ -98,7 +101,7 @@ class ListedSpace:
         self.form: SequenceForm = self.tables.form
         self.seen: Infosets = infosets_of(self.form, network.cards)
         self.device = find_device(setup.device)
-        self._seed, self._threads = setup.seed, setup.threads
+        self._seed, self._threads, self._workers = setup.seed, setup.threads, setup.workers
 
     @property
     def listing(self) -> Listing:
@@ -132,6 +135,7 @@ class ListedSpace:
             fallback=fallback,
             seed=self._seed,
             threads=self._threads,
+            workers=self._workers,
         )
 
     def require_memories(self, count: int, capacity: int, bytes_a_sample: int) -> None:
@@ -146,6 +150,9 @@ class ListedSpace:
             return self.tables.own_reach
         chance = chance_reach(self.sampled, self.form)
         return lambda strategy: self.tables.own_reach(strategy) * chance
+
+    def best_responses(self, evaluator: Any, strategy: Any) -> Any:
+        return evaluator.best_responses(strategy)
 
     def played(self, strategies: StrategyStore) -> Any:
         return self.tables.to_form(strategies.average())
@@ -165,7 +172,9 @@ class CodedSpace:
         self.seen: PokerRows = poker_rows(self.tree, network.cards, strength=strength)
         self._play = MixturePlay if representation.evaluator is None else partial(BoardAverage, self.form)
         self.device = find_device(setup.device)
-        self._seed, self._threads = setup.seed, setup.threads
+        self._seed, self._threads, self.workers = setup.seed, setup.threads, setup.workers
+        if self.workers is not None:
+            self.workers.once(self.seen)
 
     @property
     def layout(self) -> str:
@@ -213,6 +222,7 @@ class CodedSpace:
             mean=mean,
             own_reach=own_reach,
             threads=self._threads,
+            workers=self.workers,
         )
 
     def require_memories(self, count: int, capacity: int, bytes_a_sample: int) -> None:
@@ -221,6 +231,9 @@ class CodedSpace:
             what=f"{count} memories of {capacity:,} samples",
             instead="give a smaller capacity: --set capacity=N",
         )
+
+    def best_responses(self, evaluator: Any, strategy: Any) -> Any:
+        return evaluator.best_responses(strategy, self.workers)
 
     def played(self, strategies: StrategyStore) -> Any:
         return self.play((strategies.mixture(0), strategies.mixture(1)))

@@ -72,6 +72,10 @@ class StoredCFR(Solver):
         """Return the average strategy as the form's evaluator takes it."""
         return self.space.played(self.strategies)
 
+    def best_responses(self, evaluator: Any) -> Any:
+        """Return the value of the average strategy and of best responses to it; workers share the boards."""
+        return self.space.best_responses(evaluator, self.average_strategy())
+
     def reached(self) -> npt.NDArray[np.bool_] | None:
         """Return, by infoset of a listed game, whether the average has any weight there."""
         return self.space.reached(self.strategies)

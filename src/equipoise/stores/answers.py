@@ -61,6 +61,29 @@ REGRET_MATCHING = {BEST: "regret_matching_best", UNIFORM: "regret_matching_unifo
 
 
 @dataclass(frozen=True)
+class NetworkScores:
+    """What both players' networks say of infosets, as they are now; a copy can be sent to workers.
+
+    Where nothing was fitted yet (None) all actions are alike: equal positive scores say so to every fallback (B19
+    Algorithm 1, line 2).
+    """
+
+    seen: SeenRows
+    networks: tuple[Network | None, ...]  # by player
+    scale: tuple[float, ...]
+    device: torch.device
+
+    def __call__(self, player: int, infosets: Int64 | None) -> FloatTable:
+        """Return the numbers at some infosets of a player."""
+        assert infosets is not None, "there are too many infosets to ask for all"
+        network = self.networks[player]
+        if network is None:
+            return np.ones((len(infosets), self.seen.num_columns))
+        outputs: FloatTable = read(self.seen, network, self.seen.seen_as(infosets), self.device)
+        return outputs if self.scale[player] == 1.0 else self.scale[player] * outputs
+
+
+@dataclass(frozen=True)
 class NetworkAnswers:
     """What a network plays, by infoset; without a network, before anything was fitted, all legal actions are alike."""
 

@@ -4,6 +4,7 @@ Networks are read where traversals ask for it, and fitted where infosets were me
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.sampling.rows import STRATEGY, Rows, ScoresAt
-from equipoise.stores.answers import answers_of
+from equipoise.stores.answers import NetworkAnswers, NetworkScores, answers_of
 from equipoise.stores.networks import Bool, FloatTable, NetworkConfig, RegretLesson, StrategyLesson
 from equipoise.stores.sums import Diagnostics, State
 from equipoise.trees.distinct import distinct
@@ -70,9 +71,8 @@ class CodedIncrements:
         self._met_in = [np.zeros(0, np.int64) for _ in range(networks)]  # and which met them
         self._found = [Pending() for _ in range(networks)]  # in this turn
 
-    def outputs_at(self, network: TrainedNetwork, player: int, infosets: Int64 | None) -> FloatTable:
-        assert infosets is not None, "there are too many infosets to ask for all"
-        return network.read_at(infosets)
+    def scores(self, networks: tuple[TrainedNetwork, ...], scale: tuple[float, ...]) -> ScoresAt:
+        return NetworkScores(self.seen, tuple(each.network for each in networks), scale, networks[0].device)
 
     def add(self, number: int, rows: Rows) -> None:
         self._found[number].add(rows)
@@ -132,6 +132,23 @@ class CodedIncrements:
         return {}
 
 
+@dataclass(frozen=True)
+class OnePlays:
+    """The scores with which one player plays a strategy: probabilities, which regret matching leaves as they are.
+
+    The other traverses, and walks its actions whatever it would play: its network need not be read.
+    """
+
+    strategy_at: NetworkAnswers
+    player: int
+
+    def __call__(self, player: int, infosets: Int64 | None) -> FloatTable:
+        """Return probabilities at some infosets of a player."""
+        assert infosets is not None
+        plays = player == self.player
+        return self.strategy_at(infosets) if plays else np.zeros((len(infosets), self.strategy_at.seen.num_columns))
+
+
 class CodedSums:
     """Sums of strategies by code, of what was met since the last fit.
 
@@ -180,14 +197,8 @@ class CodedSums:
             reach = self.seen.own_reach_at(new.infoset, strategy_at)
             return InfosetSums(new.infoset, weight * reach[:, None] * strategy_at(new.infoset) + new.values)
 
-        def probabilities_at(who: int, infosets: Int64 | None) -> FloatTable:
-            # Probabilities are scores too: regret matching leaves them as they are. The traverser walks its actions
-            # whatever it would play: its network need not be read.
-            assert infosets is not None
-            return strategy_at(infosets) if who == player else np.zeros((len(infosets), self.seen.num_columns))
-
         met = Pending()
-        for rows in self._traverse(probabilities_at, (1 - player,), REHEARSALS + fit_number):
+        for rows in self._traverse(OnePlays(strategy_at, player), (1 - player,), REHEARSALS + fit_number):
             if rows.kind == STRATEGY:
                 met.add(rows)
         old = met.summed()

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.trained import TrainedNetwork
-from equipoise.sampling.rows import Rows, add_by_row
+from equipoise.sampling.rows import Rows, ScoresAt, add_by_row
 from equipoise.stores.answers import softmax
 from equipoise.stores.networks import Bool, FloatTable, NetworkConfig, RegretLesson, StrategyLesson, rms
 from equipoise.stores.sums import Diagnostics, State, kept_as
@@ -35,10 +35,14 @@ class ListedIncrements:
             self._outputs[network.players[0]] = network.read()
         return self._outputs[network.players[0]]
 
-    def outputs_at(self, network: TrainedNetwork, player: int, infosets: Int64 | None) -> FloatTable:
-        own = self.seen.listing.infosets_of(player) if infosets is None else infosets
-        outputs: FloatTable = self._read(network)[self.seen.row_of[own] - network.rows.start]
-        return outputs
+    def scores(self, networks: tuple[TrainedNetwork, ...], scale: tuple[float, ...]) -> ScoresAt:
+        def scores_at(player: int, infosets: Int64 | None) -> FloatTable:
+            own = self.seen.listing.infosets_of(player) if infosets is None else infosets
+            network = networks[player]
+            scores: FloatTable = scale[player] * self._read(network)[self.seen.row_of[own] - network.rows.start]
+            return scores
+
+        return scores_at
 
     def add(self, number: int, rows: Rows) -> None:
         seen = self.seen.seen_as(rows.infoset)

@@ -30,9 +30,9 @@ from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.matching import match_table
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.dice import NO_TAPE, draw, start_stream
-from equipoise.sampling.rows import Rows
+from equipoise.sampling.rows import Rows, ScoresAt
 from equipoise.sampling.tree import Int32Table
-from equipoise.stores.answers import REGRET_MATCHING, answers_of, softmax, uniform
+from equipoise.stores.answers import REGRET_MATCHING, NetworkScores, answers_of, softmax, uniform
 from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, kept_as, part_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
@@ -386,20 +386,22 @@ class MemoryRegrets:
         )
         self._listed: list[FloatTable | None] = [None, None]  # scores of all infosets of a player, if they were read
 
-    def scores_at(self, player: int, infosets: Int64 | None) -> FloatTable:
-        memory = self.memories[player]
-        if infosets is None:
-            scores = self._listed[player]
-            if scores is None:
-                scores = self._listed[player] = self.scores_with(
-                    player, memory.network.network if memory.fits else None
-                )
-            return scores
-        if not memory.fits:
-            # Before the first fit all actions are alike (B19 Algorithm 1, line 2); equal positive scores say so to
-            # every fallback.
-            return np.ones((len(infosets), self._seen.num_columns))
-        return memory.network.read_at(self._seen.seen_as(infosets))
+    @property
+    def scores_at(self) -> ScoresAt:
+        return self._listed_scores if self._seen.num_listed is not None else self._scores()
+
+    def _scores(self) -> NetworkScores:
+        """Return what the networks say now."""
+        networks = tuple(memory.network.network if memory.fits else None for memory in self.memories)
+        return NetworkScores(self._seen, networks, (1.0, 1.0), self.memories[0].network.device)
+
+    def _listed_scores(self, player: int, infosets: Int64 | None) -> FloatTable:
+        if infosets is not None:
+            return self._scores()(player, infosets)
+        scores = self._listed[player]
+        if scores is None:
+            scores = self._listed[player] = self.scores_with(player, self._scores().networks[player])
+        return scores
 
     def scores_with(self, player: int, module: Network | None) -> FloatTable:
         """Return the scores of all of a player's infosets by another network in place of its own; None: the start."""

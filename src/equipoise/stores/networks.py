@@ -30,7 +30,7 @@ from equipoise.networks.network import Architecture
 from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.rules import Rule, coefficient_table
-from equipoise.sampling.rows import Rows
+from equipoise.sampling.rows import Rows, ScoresAt
 from equipoise.stores.answers import answers_of
 from equipoise.stores.sums import (
     AnswersAtOnce,
@@ -124,8 +124,8 @@ class Increments(Protocol):
     def seen(self) -> SeenRows:
         """Return what networks see of infosets."""
 
-    def outputs_at(self, network: TrainedNetwork, player: int, infosets: Int64 | None) -> FloatTable:
-        """Return a network's outputs at some infosets of a player; None: at all, where they are listed."""
+    def scores(self, networks: tuple[TrainedNetwork, ...], scale: tuple[float, ...]) -> ScoresAt:
+        """Return what says both players' networks' outputs times their scale."""
 
     def add(self, number: int, rows: Rows) -> None:
         """Take in findings for the network with this number."""
@@ -167,10 +167,12 @@ class NetworkRegrets(BootstrappedNetworks):
         self._found = found
         self._scale = np.ones(len(self.networks))
 
-    def scores_at(self, player: int, infosets: Int64 | None) -> FloatTable:
-        number = self._number(player)
-        scores: FloatTable = self._scale[number] * self._found.outputs_at(self.networks[number], player, infosets)
-        return scores
+    @property
+    def scores_at(self) -> ScoresAt:
+        numbers = [self._number(player) for player in range(2)]
+        return self._found.scores(
+            tuple(self.networks[number] for number in numbers), tuple(float(self._scale[number]) for number in numbers)
+        )
 
     def absorb(self, rows: Rows) -> None:
         self._found.add(self._number(rows.player), rows)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from equipoise.compiled import kernel
 from equipoise.regret.rules import Rule, coefficient_table, updated
-from equipoise.sampling.rows import Rows
+from equipoise.sampling.rows import Rows, ScoresAt
 from equipoise.trees.codes import Grid
 from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64
@@ -60,10 +60,12 @@ class RegretStore(Store, Protocol):
 
     has_sums: bool  # whether scores are sums that another solver can go on from
 
-    def scores_at(self, player: int, infosets: Int64 | None) -> FloatTable:
-        """Return regrets by infoset and column, or numbers proportional to them in each infoset.
+    @property
+    def scores_at(self) -> ScoresAt:
+        """Return what says regrets by infoset and column, or numbers proportional to them in each infoset.
 
-        None stands for all of a player's infosets, in a listed game.
+        It is handed a player and infosets; None stands for all of the player's, in a listed game. A method may be that,
+        where no workers elsewhere are sent it.
         """
 
     def start_from(self, regret_sum: Float, iteration: int) -> None:

@@ -28,6 +28,7 @@ from equipoise.trees.board_values import (
     write_plan_rows,
 )
 from equipoise.trees.treeplex import Float, Int64
+from equipoise.workers import Workers
 
 BOARDS_AT_ONCE = 32
 
@@ -281,10 +282,20 @@ class BoardEvaluator:
         self._scratch = [make_scratch(form, np.float64) for _ in range(threads)]
         self._read = BoardReader(form)
 
-    def best_responses(self, given: BoardStrategy) -> BestResponses:
-        """Return the exact value and best-response values of a strategy."""
-        entered = self.enter(given, given)
-        return self.concluded(entered, *self.responses_on(range(self.form.num_boards), given, entered))
+    def best_responses(self, given: BoardStrategy, workers: Workers | None = None) -> BestResponses:
+        """Return the exact value and best-response values of a strategy; ``workers`` may do the boards."""
+        entered, boards = self.enter(given, given), range(self.form.num_boards)
+        if workers is None:
+            return self.concluded(entered, *self.responses_on(boards, given, entered))
+        workers.once(self.form)
+        firsts = boards[::BOARDS_AT_ONCE]
+        some = [range(first, min(first + BOARDS_AT_ONCE, boards.stop)) for first in firsts]
+        brought = []
+        for done, part in enumerate(workers.map(_responses_elsewhere, some, (self.form, given, entered)), start=1):
+            brought.append(part)
+            self._on_boards(some[done - 1].stop, len(boards))
+        closing, played = zip(*brought, strict=True)
+        return self.concluded(entered, np.concatenate(closing), np.concatenate(played))
 
     def responses_on(self, boards: range, given: BoardStrategy, entered: Entered) -> tuple[Float, Float]:
         """Return what best responses win on some neighbouring boards, by root, and what player 0 wins as it plays."""
@@ -450,3 +461,12 @@ class BoardEvaluator:
             closing,
             played,
         )
+
+
+def _responses_elsewhere(
+    shared: tuple[BoardForm, BoardStrategy, Entered], lane: int, boards: range
+) -> tuple[Float, Float]:
+    """Do :meth:`BoardEvaluator.responses_on` in a process that has no evaluator."""
+    del lane
+    form, given, entered = shared
+    return BoardEvaluator(form).responses_on(boards, given, entered)

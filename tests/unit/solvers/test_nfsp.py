@@ -72,7 +72,7 @@ def exploitability(solver, rows):
     entries = []
     for player in range(2):
         codes = np.array([code_of_key(rows.tree, rows.layout, key) for key in form.keys(player)])
-        entries.append(solver.policy_at(player, codes)[rows.legal_at(codes)])
+        entries.append(solver.policies(player, codes)[rows.legal_at(codes)])
     return Evaluator(form).best_responses(TableMap(form).to_form(np.concatenate(entries))).exploitability
 
 
