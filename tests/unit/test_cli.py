@@ -126,7 +126,9 @@ def test_plot_and_exports(run, kuhn, tmp_path):
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
     policy = load_policy(tmp_path / kuhn / "policy.npz")
     run("export", kuhn, "--to", "json", "-o", "policy.json")
-    infosets = json.loads((tmp_path / "policy.json").read_text())["infosets"]
+    text = (tmp_path / "policy.json").read_text()
+    assert text.endswith("}\n")  # on a terminal, the next line is a line of its own
+    infosets = json.loads(text)["infosets"]
     assert infosets["Q|cr"]["actions"] == policy.action_probabilities("Q|cr") and infosets["Q|cr"]["player"] == 0
     run("export", kuhn, "--to", "csv", "-o", "policy.csv")
     with open(tmp_path / "policy.csv") as file:
@@ -213,6 +215,7 @@ def test_match(run, kuhn, tmp_path):
             "batch=9e30 is too large; give at most 1,000,000,000",
         ),
         (["solve", "kuhn_poker", "--iterations", "1.5"], "--iterations 1.5 is not valid; give a whole number"),
+        (["solve", "kuhn_poker", "--set", "power=1", "--set", "power=2"], "--set power is given twice"),
         (["solve", "kuhn_poker", "--iterations", "nan"], "--iterations nan is not valid"),
         (["solve", "kuhn_poker", "--seconds", "nan"], "seconds=nan is not valid; give a finite number above 0"),
         (["solve", "kuhn_poker", "--seconds", "inf"], "seconds=inf is not valid"),

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from equipoise import kernel_cache
 from equipoise.runs.drive import Forecast, Stop
 from equipoise.runs.phases import COMPILING, EVALUATION, KINDS, PREPARING, SOLVING, Phase, Phases
 from equipoise.views.progress import describe, show_progress
-from equipoise.work import Stopped
+from equipoise.work import Stopped, compiling, spending
 
 
 def test_time_is_counted_once_and_under_the_innermost_name():
@@ -72,6 +73,35 @@ def test_the_policy_fit_and_the_evaluation_are_part_of_the_time():
     solution = equipoise.solve("kuhn_poker", "deep-cfr", iterations=1, parameters=quick)
     assert solution.spent["fitting"] > 0.1
     assert solution.history[-1]["fitting_seconds"] == pytest.approx(solution.spent["fitting"], abs=0.01)
+
+
+def test_compiling_is_no_part_of_what_traversals_and_fits_took(monkeypatch):
+    """Else a first run would show more seconds of traversals than of solving, and too few nodes a second."""
+    now = [0.0]
+    monkeypatch.setattr("equipoise.work.time.perf_counter", lambda: now[0])
+    spent = {"traversal_seconds": 0.0}
+    with spending(spent, "traversal_seconds"):
+        now[0] += 2.0
+        compiling.begin()
+        now[0] += 3.0
+        compiling.begin()  # a kernel that it calls
+        now[0] += 10.0
+        compiling.end()
+        compiling.end()
+        now[0] += 1.0
+    assert spent == {"traversal_seconds": pytest.approx(3.0)}
+
+
+def test_kernels_are_said_to_be_kept_only_where_they_are(monkeypatch):
+    for folder in (None, Path("kernels")):
+        said = []
+        monkeypatch.setattr(kernel_cache, "_folder", lambda folder=folder: folder)
+        phases = Phases(said.append)
+        with phases.noticing_compilation():
+            kernel_cache.on_compile[-1]("kernel")
+            kernel_cache.on_compiled[-1]("kernel")
+        kept = ", which are kept for later runs" if folder else ""
+        assert [phase.what for phase in said] == ["compiling kernels" + kept]
 
 
 def test_seconds_are_seconds_of_solving_with_a_cold_cache(tmp_path):
