@@ -337,6 +337,15 @@ def test_ctrl_c_saves_and_says_how_to_resume(tmp_path):
     assert last_json(out)["iterations"] == saved + 10
 
 
+def test_ctrl_c_while_modules_are_loading_is_a_word(tmp_path):
+    (tmp_path / "cyclopts.py").write_text("raise KeyboardInterrupt\n")  # as if it came at that moment
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    for arguments, out in ((["games"], ""), (["games", "--json"], '{"error": "interrupted", "exit_code": 130}\n')):
+        command = [sys.executable, "-m", "equipoise", *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr) == (130, out, "equipoise: interrupted\n")
+
+
 def test_help_and_version_are_quick_and_load_no_compiler():
     code = "import sys; sys.argv = ['equipoise', '--help']; import equipoise.cli as c\n"
     code += "try: c.main()\nexcept SystemExit: pass\n"
