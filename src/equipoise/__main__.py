@@ -1,4 +1,4 @@
-"""The program ``equipoise``, and ``python -m equipoise``: Ctrl-C is answered in words while modules are still loading."""
+"""The program ``equipoise``, and ``python -m equipoise``: Ctrl-C is answered in a line while modules still load."""
 
 import sys
 
