@@ -223,7 +223,7 @@ SMALL = ("--labels", "100", "--held-out", "100", "--met", "0.1", "--iterations",
 def test_training_goes_on_after_a_kill(run, tmp_path):  # noqa: F811
     command = [sys.executable, "-m", "equipoise", "train-values", "river", *SMALL, "--passes", "3", "--out", "killed"]
     process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not (tmp_path / "killed" / "held-out" / "00000.npz").exists() and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
