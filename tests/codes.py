@@ -8,7 +8,14 @@ from equipoise.games.notation import read_cards
 from equipoise.networks.infosets import Infosets
 from equipoise.sampling.dice import NO_TAPE, choose_index, start_stream
 from equipoise.sampling.lockstep import Deals, write_deal
-from equipoise.trees.codes import code_of, nodes_of
+from equipoise.trees.codes import MOST_CARDS, codes_of, nodes_of
+
+
+def code_of(layout, hand, board, betting_round, node):
+    """Return the code of one infoset."""
+    cards = np.zeros((1, MOST_CARDS), np.int8)
+    cards[0, : len(hand) + len(board)] = [*hand, *board]
+    return int(codes_of(layout, cards, np.array([betting_round]), np.array([node]))[0])
 
 
 def code_of_key(tree, layout, key):

@@ -23,7 +23,7 @@ SAYS = {
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_example_runs(path):
     assert len(path.read_text().splitlines()) < 40
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120, cwd=path.parents[1])
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300, cwd=path.parents[1])
     assert done.returncode == 0, done.stderr
     assert SAYS[path.name] in done.stdout
 
@@ -36,7 +36,7 @@ def executed(tmp_path, monkeypatch):
     def run(path):
         book = nbformat.read(path, as_version=4)
         assert not any(cell.get("outputs") for cell in book.cells), "kept without outputs, which would go stale"
-        client = nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+        client = nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
         client.execute()
         outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
         shown = [output.get("data", {}) for output in outputs]

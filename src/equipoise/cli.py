@@ -1579,6 +1579,8 @@ def _settings(pairs: list[str] | None) -> dict[str, object]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise InvalidParameter(f"--set {pair} is not valid; write --set name=value")
+        if name.strip() in settings:
+            raise InvalidParameter(f"--set {name.strip()} is given twice")
         settings[name.strip()] = value.strip()
     return settings
 

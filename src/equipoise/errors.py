@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from operator import index
-from typing import SupportsIndex
+from typing import SupportsFloat, SupportsIndex
 
 
 class EquipoiseError(Exception):
@@ -122,9 +122,13 @@ def require_whole(name: str, value: object, *, low: int = 1, high: int | None = 
         raise InvalidParameter(f"{name}={value} is not valid; give a whole number {wanted}")
 
 
-def require_number(name: str, value: float, *, above: float | None = None, low: float = -math.inf) -> None:
+def require_number(name: str, value: object, *, above: float | None = None, low: float = -math.inf) -> None:
     """Refuse what is not a finite number above ``above``, or of at least ``low``."""
-    if not (math.isfinite(value) and value >= low and (above is None or value > above)):
+    try:
+        number = float(value) if isinstance(value, SupportsFloat) and not isinstance(value, bool) else math.nan
+    except (OverflowError, TypeError):  # a whole number without end, an array of many
+        number = math.nan
+    if not (math.isfinite(number) and number >= low and (above is None or number > above)):
         wanted = f"of {low:g} or more" if above is None else f"above {above:g}"
         raise InvalidParameter(f"{name}={value} is not valid; give a finite number {wanted}")
 

@@ -35,6 +35,7 @@ from numba.core.types import BaseNamedTuple, ExternalFunction, Type
 
 from equipoise.errors import EquipoiseWarning
 from equipoise.files import cache_home
+from equipoise.work import compiling
 
 _MARKER = "made-by-equipoise"
 _ENDING = ".kernel"
@@ -79,6 +80,7 @@ class KernelCache(_Cache):
                 return found
             except Exception:  # damaged, or just removed: compiled again, and written over
                 pass
+        compiling.begin()
         for listener in on_compile:
             listener(self._function.__qualname__)
         return None
@@ -86,6 +88,7 @@ class KernelCache(_Cache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel."""
         self._keep(sig, data)
+        compiling.end()
         for listener in on_compiled:
             listener(self._function.__qualname__)
 
@@ -185,6 +188,11 @@ def _file_hash(path: str) -> str:
 def _type_text(argument: Any) -> str:
     fields = getattr(argument, "fields", "") if isinstance(argument, BaseNamedTuple) else ""
     return f"{argument!r} {fields}"
+
+
+def are_kept() -> bool:
+    """Return whether compiled kernels can be kept for later runs."""
+    return _folder() is not None
 
 
 @functools.cache

@@ -331,6 +331,7 @@ def solve(
         _workers_of(cluster, phases) as workers,
     ):
         with phases.doing(PREPARING):
+            match = _matches(config, game)
             solver = _make_solver(game, config, representation, phases, on_complaint, network, workers)
             config |= {"versions": provenance.versions(), "machine": provenance.machine()}
             if out is not None and (commit := provenance.commit()) is not None:
@@ -345,14 +346,16 @@ def solve(
             if tensorboard and out is None:
                 raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
         if out is None:
-            return _run(solver, representation, config, stop, None, phases, on_complaint, on_record, alone=True)
+            return _run(solver, representation, config, stop, None, match, phases, on_complaint, on_record, alone=True)
         config["layout"] = {"hash": solver.layout}
         _require_disk(solver, out, phases)
         with RunDirectory.create(out, config) as directory:
             if solver.iteration > 0:  # from here on the run it started from is not needed
                 directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
             alone = workers is None  # Ray's threads and a child process do not go together
-            return _run(solver, representation, config, stop, directory, phases, on_complaint, on_record, alone=alone)
+            return _run(
+                solver, representation, config, stop, directory, match, phases, on_complaint, on_record, alone=alone
+            )
 
 
 def configured(
@@ -735,6 +738,7 @@ def resume(
             _workers_of(cluster, phases) as workers,
         ):
             with phases.doing(PREPARING):
+                match = _matches(config, game)
                 solver = _make_solver(game, config, representation, phases, on_complaint, network, workers)
                 _compare_versions(config, on_complaint)
                 _compare_revisions(config, on_complaint)
@@ -744,7 +748,7 @@ def resume(
                     solver, representation, game, config, directory, phases, on_complaint, restart=restart
                 )
                 directory.change(stop=config["stop"])
-            made = (solver, representation, config, stop, directory, phases, on_complaint, on_record)
+            made = (solver, representation, config, stop, directory, match, phases, on_complaint, on_record)
             return _run(*made, history, times, alone=workers is None)
 
 
@@ -878,11 +882,15 @@ def _matches(config: Mapping[str, Any], game: Game) -> Callable[[AnyPolicy], Rec
     if config.get("versus") is None:
         return None
     from equipoise.evaluation.match import big_blind_of, play_match, seat_players
-    from equipoise.evaluation.players import BASELINES
+    from equipoise.evaluation.players import BASELINES, Player, player_of
 
     name = _named_opponent(config["versus"])
     names_none = name.endswith(".csv") or game.address.startswith("python:")
-    opponent = BASELINES[name] if name in BASELINES else load_policy(name, game=game if names_none else None)
+    opponent: Player
+    if name in BASELINES:
+        opponent = BASELINES[name]
+    else:
+        opponent = player_of(name, load_policy(name, game=game if names_none else None))
     seat_players(opponent, opponent, game)  # says now what is wrong with it
     big_blind = big_blind_of(game)
 
@@ -901,6 +909,7 @@ def _run(
     config: Mapping[str, Any],
     stop: Stop,
     directory: RunDirectory | None,
+    match: Callable[[AnyPolicy], Record] | None,
     phases: Phases,
     on_complaint: Callable[[str], None],
     on_record: OnRecord | None,
@@ -916,9 +925,6 @@ def _run(
     form = solver.form
     make_evaluator, threads = representation.evaluator, set_threads(config["threads"])
     evaluator = None if make_evaluator is None else make_evaluator(form, threads, phases.report)
-
-    match = _matches(config, form.game)
-
     records = [] if history is None else history
     before = {name: records[-1][name] for name in PARTS if records and name in records[-1]}
 

@@ -22,7 +22,7 @@ COMMAND = [sys.executable, "-m", "equipoise"]
 
 
 def run(*arguments: object, **options):
-    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -100,7 +100,7 @@ LOOPBACK = ("0100007F:", f"{'0' * 24}01000000:", f"{'0' * 16}FFFF00000100007F:")
 def test_a_local_cluster_listens_on_loopback_keeps_order_and_leaves_nothing():
     """In a process of its own, as commands have it: a driver ends with its process, whatever else is loaded there."""
     code = "from tests.distribute.test_local import look_at_a_local_cluster as look; look()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")  # of the killed worker, too
 
 
@@ -148,12 +148,12 @@ def test_ctrl_c_saves_the_runs_of_a_sweep_and_the_same_command_goes_on(tmp_path)
     command = [*COMMAND, *sweep, "--out", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     logs = [tmp_path / "runs" / f"leduc_poker-cfr+-40s-seed{seed}" / "log.jsonl" for seed in range(2)]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not all(log.exists() for log in logs):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=300)
     assert process.returncode == 130, told
     assert "go on by the same command" in told and "Traceback" not in told
     for log in logs:

@@ -104,7 +104,7 @@ def test_a_node_removed_and_a_node_that_joins_while_iterations_run(cluster, work
 
     losing = threading.Timer(0.05, lose_node)
     losing.start()
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while shared.boards._keepers.losses == 0:
         assert time.monotonic() < deadline and shared.iteration < 5000
         shared.run(1)
@@ -153,7 +153,7 @@ def test_a_driver_that_is_killed_is_resumed_on_another_number_of_workers(cluster
         f"equipoise.solve(flop_holdem_of(4, 3, raises=1), 'dcfr', iterations=8, out={str(tmp_path / 'run')!r}, "
         f"cluster='auto', **{OPTIONS!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert RunDirectory.open(tmp_path / "run").newest_checkpoint() in (1, 2, 3)
     workers.ray.shutdown()

@@ -18,10 +18,11 @@ from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form, entries_before
 from equipoise.trees.compile import compile_game
 from equipoise.trees.treeplex import normalised
-from tests.board_strategies import RandomStrategy
+from tests.board_strategies import RandomStrategy, block
 from tests.equivalence.test_resume import kill_after_a_checkpoint
 from tests.holdem import small_holdem, write_small_holdem
 from tests.solvers import RULES
+from tests.suits import locate, start_index
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +40,10 @@ def small():
             trees = form.betting[betting_round]
             entry = entries_before(trees)[player] + trees.node_row[node] - trees.roots
             if betting_round == 0:
-                width, start, own = form.num_starting_classes, 0, form.cards.start_index(infoset.hand)
+                width, start, own = form.num_starting_classes, 0, start_index(form.cards, infoset.hand)
             else:
-                board, own = form.cards.locate(infoset.hand, infoset.board)
-                width, start = int(np.diff(form.pairs.first_pair)[board]), form.block(board).start
+                board, own = locate(form.cards, infoset.hand, infoset.board)
+                width, start = int(np.diff(form.pairs.first_pair)[board]), block(form, board).start
             rows += [
                 (sequence + action * stride, betting_round, start + (entry + action) * width + own)
                 for action in range(actions)

@@ -28,7 +28,7 @@ from equipoise.solvers.value_labels import (
 from equipoise.trees.spot_evaluator import SpotEvaluator
 from equipoise.trees.spot_form import spot_form
 from equipoise.trees.spot_leaves import Entering
-from equipoise.trees.value_network import BINS, EDGES, INPUTS, OUTPUTS, ValueNetwork, see, stack_inputs
+from equipoise.trees.value_network import BINS, EDGES, INPUTS, ValueNetwork, see, stack_inputs
 from tests.spots import small_spot
 from tests.unit.test_cli import last_json, run  # noqa: F401 - a fixture
 
@@ -39,7 +39,7 @@ def network(path, scale=0.1, **header):
     """Write a network of random numbers; with a scale of 0 it always says 0."""
     generator = np.random.default_rng(3)
     weights = [generator.normal(size=size) * 0.1 for size in ((INPUTS, 16), (16, 16))]
-    weights.append(generator.normal(size=(16, OUTPUTS)) * scale)
+    weights.append(generator.normal(size=(16, 2 * (BINS + 1))) * scale)
     made = ValueNetwork(
         header={"round": "river", "layers": 3, **header},
         weights=tuple(each.astype(np.float32) for each in weights),
@@ -223,7 +223,7 @@ SMALL = ("--labels", "100", "--held-out", "100", "--met", "0.1", "--iterations",
 def test_training_goes_on_after_a_kill(run, tmp_path):  # noqa: F811
     command = [sys.executable, "-m", "equipoise", "train-values", "river", *SMALL, "--passes", "3", "--out", "killed"]
     process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not (tmp_path / "killed" / "held-out" / "00000.npz").exists() and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)

@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 def call(folder, *arguments):
     command = [sys.executable, "-m", "equipoise", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, timeout=300)
 
 
 @pytest.mark.parametrize("what", list(OUTPUTS))
@@ -65,6 +65,6 @@ def test_two_outputs_are_two_files(folder):
 
 def test_a_policy_goes_to_standard_output(folder):
     code = "import equipoise; equipoise.load_policy('run').save('-')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, check=True, timeout=300)
     (folder / "copy.npz").write_bytes(done.stdout)
     assert equipoise.load_policy(folder / "copy.npz").keys == equipoise.load_policy(folder / "run").keys

@@ -57,7 +57,7 @@ def test_what_is_not_a_whole_number_in_range_is_refused(value):
     require_whole("n", np.int64(3))
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, -math.inf, "3", None, True, 10**400, np.ones(2)])
 def test_what_is_not_a_number_in_range_is_refused(value):
     with pytest.raises(errors.InvalidParameter, match="give a finite number above 0"):
         require_number("x", value, above=0)

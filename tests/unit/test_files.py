@@ -113,7 +113,7 @@ def as_somebody(code, *arguments):
     drop = "import sys; from equipoise.files import *\n"
     drop += "if os.getuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
     command = [sys.executable, "-c", drop + code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60).stderr
+    return subprocess.run(command, capture_output=True, text=True, timeout=300).stderr
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_a_pipe_is_written_to_as_a_stream(tmp_path):
     reader.start()
     with write_atomically(tmp_path / "pipe") as file:
         np.savez(file, numbers=np.arange(100_000))
-    reader.join(timeout=10)
+    reader.join(timeout=60)
     np.testing.assert_array_equal(np.load(io.BytesIO(read[0]))["numbers"], np.arange(100_000))
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
@@ -223,10 +223,10 @@ def test_standard_output_by_all_its_names(tmp_path, name, redirect):
     )
     command = [sys.executable, "-c", code, name]
     if redirect == "pipe":
-        content = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True, timeout=60).stdout
+        content = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True, timeout=300).stdout
     else:
         with open(tmp_path / "out", "wb" if redirect == "file" else "ab") as out:
-            subprocess.run(command, stdout=out, cwd=tmp_path, check=True, timeout=60)
+            subprocess.run(command, stdout=out, cwd=tmp_path, check=True, timeout=300)
         content = (tmp_path / "out").read_bytes()
     assert content.startswith(b"before\nPK") and content.endswith(b"after\n")
     zipped = content.removeprefix(b"before\n").removesuffix(b"after\n")

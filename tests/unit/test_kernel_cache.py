@@ -29,12 +29,13 @@ def twice(x: float) -> float:
 _CALL = """
 import warnings
 import made
-from equipoise import kernel_cache
+from equipoise import kernel_cache, work
 compiled = []
 kernel_cache.on_compile.append(compiled.append)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     print(made.twice(1.0), len(compiled), len([w for w in caught if "kernels cannot be kept" in str(w.message)]))
+assert (work.compiling.seconds > 0.01) == bool(compiled)
 """
 
 
@@ -96,7 +97,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path):
 _SOLVE = """
 import json
 import equipoise
-from equipoise import kernel_cache
+from equipoise import kernel_cache, work
 compiled = []
 kernel_cache.on_compile.append(compiled.append)
 equipoise.solve("leduc_poker", iterations=10)

@@ -21,7 +21,7 @@ import equipoise
 
 CHROMIUM = os.environ.get("EQUIPOISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("EQUIPOISE_REQUIRE_BROWSER") == "1"
-PATIENCE = 30_000  # milliseconds that the browser waits for something to happen, on a busy machine
+PATIENCE = 90_000  # milliseconds that the browser waits for something to happen, on a busy machine
 GONE = "no Chromium here (apt install chromium)"
 
 
@@ -51,7 +51,7 @@ class Served:
             self.url.split("?")[0].rstrip("/") + path, data=data, headers={**sent, **(headers or {})}, method=method
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as response:
+            with urllib.request.urlopen(request, timeout=300) as response:
                 content = response.read()
                 return response.status, content if raw else json.loads(content)
         except urllib.error.HTTPError as error:
@@ -71,7 +71,7 @@ def serving(base, *arguments):
     finally:
         process.terminate()
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

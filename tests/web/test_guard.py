@@ -17,7 +17,7 @@ from tests.web.conftest import serving
 def raw(page, method, path, headers, body=None):
     """Ask with exactly these headers."""
     address = urlsplit(page.url)
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=300)
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -41,7 +41,7 @@ def test_listens_on_this_machine_only(served):
     }
     for address in addresses:  # the machine's own, from outside
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((address, port), timeout=2)
+            socket.create_connection((address, port), timeout=60)
     assert urlsplit(served.url).hostname == "127.0.0.1"
 
 
@@ -217,6 +217,6 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path):
         (tmp_path / f"{module}.py").write_text("raise ImportError('no module here')\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     command = [sys.executable, "-m", "equipoise", "serve", "--no-browser"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "pip install 'equipoise[web]'" in done.stderr

@@ -88,7 +88,7 @@ def test_exports_are_files(room, served):
     assert status == 200 and b'game = "kuhn_poker"' in settings
 
 
-def waited_for(fact, what, seconds=60):
+def waited_for(fact, what, seconds=300):
     """Wait until something holds."""
     end = time.monotonic() + seconds
     while not fact():

@@ -119,7 +119,7 @@ def test_a_policy_that_would_not_fit_in_memory_is_refused(served, tmp_path):
 
 def test_uploads_have_a_bound(served, monkeypatch):
     headers = {"content-type": "application/octet-stream", "content-length": str(1 << 40)}
-    connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=300)
     connection.request("POST", "/api/policy/upload?name=a", b"a", headers)
     assert connection.getresponse().status == 413
     connection.close()

@@ -90,11 +90,6 @@ class BoardAppraiser:
             self._starts[player] = self._evaluator.start_values(player, pair, entered)
         return self._starts[player]
 
-    def prepare(self) -> None:
-        """Go through all boards now, so that no later question has to."""
-        for player in range(2):
-            self._start(player)
-
     def seconds_to_prepare(self, clock: Callable[[], float]) -> float:
         """Return about how long going through all boards will take, from how long a few of them do."""
         if len(self._starts) == 2:

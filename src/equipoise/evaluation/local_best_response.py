@@ -28,12 +28,8 @@ from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.situations import Situations
 from equipoise.trees.treeplex import Float
 
+# fold and call; these, the raise nearest to the pot and all-in; every action of the game
 Menu = Literal["fc", "fcpa", "all"]
-MENUS: dict[Menu, str] = {
-    "fc": "fold and call",
-    "fcpa": "fold, call, the raise nearest to the pot, all-in",
-    "all": "every action of the game",
-}
 ROLLOUTS = 60  # boards that equities are means over, where there are more
 
 # What the policy plays with every hand at a public state: [hands, legal actions].

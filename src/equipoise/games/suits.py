@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import inlined, kernel
-from equipoise.errors import InvalidNotation
 
 HOLE_CARDS = 2
 NO_CLASS = -1  # of a hand that shares a card with the board
@@ -194,37 +193,6 @@ class SuitIsomorphism:
     def num_pairs(self) -> int:
         """Return the number of (hand, board) pairs up to suits."""
         return len(self.pair_hand)
-
-    def hand_index(self, hole: Sequence[int]) -> int:
-        """Return the number of a raw hand."""
-        return int(place_of_set(np.array(sorted(hole), np.uint8), choose_table(self.deck_size)))
-
-    def start_index(self, hole: Sequence[int]) -> int:
-        """Return the class of a starting hand."""
-        return int(self.start_class[self.hand_index(hole)])
-
-    def locate(self, hole: Sequence[int], board: Sequence[int]) -> tuple[int, int]:
-        """Return the canonical board of a raw one, and the class of the hand beside it."""
-        raw = int(place_of_set(np.array(sorted(board), np.uint8), choose_table(self.deck_size)))
-        permutation = self.permutations[self.renaming_of[raw]]
-        renamed = np.empty(HOLE_CARDS, np.uint8)
-        _renamed(np.array(sorted(hole), np.uint8), permutation, renamed)
-        canonical = int(self.board_of[raw])
-        own = int(self.hand_class[canonical, place_of_set(renamed, choose_table(self.deck_size))])
-        if own == NO_CLASS:
-            raise InvalidNotation(f"the hand {list(hole)} shares a card with the board {list(board)}")
-        return canonical, own
-
-    def pair_index(self, hole: Sequence[int], board: Sequence[int]) -> int:
-        """Return the number of a raw (hand, board) pair."""
-        canonical, own = self.locate(hole, board)
-        return int(self.first_pair[canonical]) + own
-
-    def pair(self, index: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the representative (hand, board) of a pair."""
-        board = int(np.searchsorted(self.first_pair, index, side="right")) - 1
-        hole = self.hands[self.pair_hand[index]]
-        return tuple(hole.tolist()), tuple(self.boards[board].tolist())
 
 
 @cache

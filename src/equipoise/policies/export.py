@@ -27,6 +27,7 @@ def write_json(policy: Policy, path: str | Path) -> None:
     with write_atomically(path, "w") as file:
         header = {"game": policy.game, "fingerprint": policy.fingerprint, "origin": dict(policy.origin)}
         json.dump({**header, "infosets": infosets}, file, indent=1)
+        file.write("\n")
 
 
 def write_csv(policy: Policy, path: str | Path) -> None:

@@ -75,7 +75,7 @@ class CFRPlus:
     """CFR+: regrets never fall below zero, and iteration t counts t^power times in the average."""
 
     paper: ClassVar[str] = "Tammelin 2014"
-    power: float = knob(1.0, Number(low=0.0), "iteration t counts t to this power in the average")
+    power: float = knob(1.0, Number(low=0.0, high=20.0), "iteration t counts t to this power in the average")
 
     def at(self, iteration: Numbers) -> Coefficients:
         return Coefficients(floor=0.0, average_weight=iteration**self.power)
@@ -121,7 +121,7 @@ class PredictiveCFRPlus:
 
 
 def _fading(past: Numbers, exponent: float) -> Numbers:
-    """Return past^e / (past^e + 1), written so that it has a value at past = 0 for every exponent."""
-    with np.errstate(divide="ignore"):
+    """Return past^e / (past^e + 1), written so that it has a value at past = 0 and for every exponent."""
+    with np.errstate(divide="ignore", over="ignore"):
         faded: Numbers = 1.0 / (1.0 + np.asarray(past, np.float64) ** -exponent)
     return faded

@@ -26,7 +26,7 @@ PREPARING, COMPILING, SOLVING, FITTING, EVALUATION, WRITING = KINDS = (
 )
 _TEXTS = {
     PREPARING: "building the tree",
-    COMPILING: "compiling kernels, which are kept for later runs",
+    COMPILING: "compiling kernels",
     SOLVING: "solving",
     FITTING: "fitting the policy",
     EVALUATION: "exact evaluation",
@@ -156,7 +156,8 @@ class Phases:
             self._compiling += 1
             first = self._compiling == 1
         if first:
-            self.on_progress(Phase(what=_TEXTS[COMPILING]))
+            kept = ", which are kept for later runs" if kernel_cache.are_kept() else ""
+            self.on_progress(Phase(what=_TEXTS[COMPILING] + kept))
 
     def _compiled(self, kernel: str) -> None:
         with self._lock:

@@ -37,7 +37,7 @@ class BettingNodes(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Bets:
-    """All decisions and ends of the betting below some state."""
+    """All decisions and ends of the betting by some rules."""
 
     nodes: BettingNodes
     parent: Int32
@@ -100,15 +100,15 @@ class BettingTree(Bets):
         return tuple(self.game.betting_action_name(state, action) for action in actions)
 
 
-def betting_tree(game: PokerGame, root: BettingState | None = None) -> BettingTree:
-    """Return the betting tree of a poker game, from its beginning or from any state."""
-    grown = bets_below(game.betting, root)
+def betting_tree(game: PokerGame) -> BettingTree:
+    """Return the betting tree of a poker game."""
+    grown = all_bets(game.betting)
     return BettingTree(game=game, nodes=grown.nodes, parent=grown.parent, states=grown.states)
 
 
-def bets_below(rules: BettingRules, root: BettingState | None = None) -> Bets:
-    """Return all betting by some rules, from its beginning or from any state."""
-    states = [rules.start() if root is None else root]
+def all_bets(rules: BettingRules) -> Bets:
+    """Return all betting by some rules, from where they start: a spot's start in the middle of a hand."""
+    states = [rules.start()]
     parent, column = [-1], [0]
     first_child, num_children, deals = [], [], [0]
     node = 0

@@ -8,7 +8,6 @@ Suits are compared by the ranks that they have among the private cards, then in 
 equal in this are interchangeable, so that all ways to deal the same up to suits get the same code.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -125,13 +124,6 @@ def codes_of(layout: CardLayout, cards: Int8, betting_round: Int64, node: Int64)
     return out | (node << NODE_SHIFT)
 
 
-def code_of(layout: CardLayout, hand: Sequence[int], board: Sequence[int], betting_round: int, node: int) -> int:
-    """Return the code of one infoset."""
-    cards = np.zeros((1, MOST_CARDS), np.int8)
-    cards[0, : len(hand) + len(board)] = [*hand, *board]
-    return int(codes_of(layout, cards, np.array([betting_round]), np.array([node]))[0])
-
-
 class Grid(NamedTuple):
     """Infosets of one round as all pairs of some holdings and some betting nodes: each part can be worked on once.
 
@@ -150,11 +142,6 @@ class Grid(NamedTuple):
     def codes(self) -> Int64:
         """Return the codes of all infosets, holding by holding."""
         return (self.held[:, None] | (self.nodes << NODE_SHIFT)).ravel()
-
-
-def codes_in(infosets: Int64 | Grid) -> Int64:
-    """Return infosets one by one."""
-    return infosets.codes() if isinstance(infosets, Grid) else infosets
 
 
 def nodes_of(codes: Int64) -> Int64:

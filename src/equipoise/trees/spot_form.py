@@ -27,7 +27,7 @@ from equipoise.games.betting import BettingState
 from equipoise.games.hand_ranks import deck_bits, hand_rank
 from equipoise.games.spots import VALUES, Spot
 from equipoise.lanes import LANES
-from equipoise.trees.betting_tree import Betting, Leaf, bets_below, round_rows
+from equipoise.trees.betting_tree import Betting, Leaf, all_bets, round_rows
 from equipoise.trees.digest import digest
 from equipoise.trees.spot_leaves import BoardHands, NetworkValues
 from equipoise.trees.treeplex import Float, Int64, UInt64
@@ -173,7 +173,7 @@ def spot_form(game: Spot) -> SpotForm:
     symmetries = _symmetries(game)
     rounds: list[Round] = []
     ending: list[Leaf] = []  # the closings where the spot ends
-    bets = bets_below(game.betting)
+    bets = all_bets(game.betting)
     roots, closings = [0], np.zeros((2, 1), np.int64)
     deck = game.deck.size
     for number in range(game.rounds):

@@ -19,7 +19,6 @@ import json
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,6 @@ BINS = 48
 EDGES: Float = (1.0 - np.cos(np.pi * np.arange(BINS + 1) / BINS)) / 2.0
 STACK_CENTRES: Float = np.linspace(np.log(0.0015), np.log(100.0), 9)  # of stack / pot
 INPUTS = 2 * BINS + 1 + 2 + len(STACK_CENTRES)
-OUTPUTS = 2 * (BINS + 1)
 SHIPPED = "network"  # the name of the one that comes with equipoise
 
 
@@ -176,11 +174,6 @@ class ValueNetwork:
     def round(self) -> str:
         """Return the round at whose beginning the network knows values: turn or river, or a game's text."""
         return str(self.header["round"])
-
-    @cached_property
-    def num_weights(self) -> int:
-        """Return how many numbers it has."""
-        return sum(array.size for array in (*self.weights, *self.biases))
 
     def read(self, seen: Single) -> Single:
         """Return the outputs of some rows."""

@@ -147,7 +147,7 @@ def test_kills_lose_nothing_of_a_sweep(tmp_path):
 
     def start():
         process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline and len(busy(process.pid)) < 2:
             time.sleep(0.05)
         return process
@@ -163,7 +163,7 @@ def test_kills_lose_nothing_of_a_sweep(tmp_path):
     process.stdout.close(), process.stderr.close()
     process = start()
     os.kill(busy(process.pid)[0], signal.SIGKILL)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert "cfr" in out
     whole = equipoise.solve("leduc_poker", "cfr", iterations=30000)

@@ -17,8 +17,10 @@ from equipoise.stores.board_average import MixturePlay, open_play
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_form import board_form
 from equipoise.trees.codes import Grid, codes_of
+from tests.board_strategies import block
 from tests.holdem import flop_holdem_of, three_rounds
 from tests.naive.strength import win_share
+from tests.suits import pair_index, start_index
 
 
 def test_wins_are_those_of_all_hands_against_all_hands():
@@ -48,7 +50,7 @@ def test_every_holding_finds_its_own_features():
     cards = np.array([generator.permutation(game.deck.size)[:5] for _ in range(200)])
     found = strength.of(cards)
     for row, held in zip(found, cards.tolist(), strict=True):
-        np.testing.assert_array_equal(row, strength.table[form.cards.pair_index(held[:2], held[2:])])
+        np.testing.assert_array_equal(row, strength.table[pair_index(form.cards, held[:2], held[2:])])
         counts = row[-COUNTS:]
         ranks = [card // 3 for card in held]
         assert counts[0] == (ranks[0] == ranks[1])
@@ -56,7 +58,7 @@ def test_every_holding_finds_its_own_features():
         assert counts[2] == sum(rank > max(ranks[2:]) for rank in ranks[:2]) / 2
         assert counts[3] == max(sum(card % 3 == own % 3 for card in held) for own in held[:2]) / np.float32(5)
     before = np.where(np.arange(5) < 2, cards, -1)
-    mean = [strength.table[form.pairs.start_class == form.cards.start_index(held[:2]), 0] for held in cards.tolist()]
+    mean = [strength.table[form.pairs.start_class == start_index(form.cards, held[:2]), 0] for held in cards.tolist()]
     assert (strength.of(before)[:, 0] <= [each.max() for each in mean]).all()
     assert (strength.of(before)[:, 1 + KNOTS :] == 0.0).all() and np.ptp(strength.of(before)[:, 0]) > 0.1
     np.testing.assert_allclose(found[:, 1 : 1 + KNOTS].sum(axis=1), 1.0, atol=1e-6)
@@ -70,7 +72,7 @@ def test_groups_are_of_equal_size_and_in_order():
     sizes = np.bincount(group, form.cards.start_size)
     assert len(sizes) == GROUPS and np.ptp(sizes) < 40
     assert all(mean[group == k].max() <= mean[group == k + 1].min() for k in range(GROUPS - 1))
-    assert group[form.cards.start_index((48, 49))] == GROUPS - 1  # aces
+    assert group[start_index(form.cards, (48, 49))] == GROUPS - 1  # aces
     assert strength.table.shape[1] == FEATURES and abs(strength.table[:, 0]).max() <= 1.0
 
 
@@ -126,7 +128,7 @@ def test_a_saved_policy_that_sees_strength_plays_the_same_when_it_is_opened():
     play = MixturePlay(rows, tuple([(1.0, answers_of(each, "softmax"))] for each in networks))
     opened = open_play(tree, *play.parts(), cpu)
     tables = [np.empty(form.num_start_entries), np.empty(form.num_start_entries)]
-    boards = [np.empty(form.block(0).stop), np.empty(form.block(0).stop)]
+    boards = [np.empty(block(form, 0).stop), np.empty(block(form, 0).stop)]
     for each, table, board in zip((play, opened), tables, boards, strict=True):
         each.over(form).write_start(table)
         each.over(form).write_boards(0, 1, board)

@@ -138,7 +138,7 @@ def test_a_dry_run_prints_settings_memory_disk_and_time_and_writes_nothing(run, 
     # Memories are allocated whole and fill as the run goes on: they count in full.
     assert told["memory_bytes"] > told["checkpoint_bytes"] > 4 * 4_000_000 * 4
     short = last_json(run("solve", "kuhn_poker", "--seconds", "5", "--dry-run", "--json")[1])
-    assert "solving_seconds_in_all" not in short and short["seconds_per_iteration"] < 0.01
+    assert "solving_seconds_in_all" not in short and short["seconds_per_iteration"] < later  # of a table
 
 
 def test_tensorboard_has_every_iteration_in_groups(run, tmp_path):  # noqa: F811

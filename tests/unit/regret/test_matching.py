@@ -1,5 +1,7 @@
 """Regret matching on blocks, and what the rules' coefficients are."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,10 @@ def test_a_table_of_coefficients_does_not_depend_on_where_it_starts():
     whole = coefficient_table(DiscountedCFR(), 1, 20)
     np.testing.assert_array_equal(whole[7:], coefficient_table(DiscountedCFR(), 8, 13))
     assert np.isfinite(whole[:, [0, 1, 2, 4, 5, 6]]).all()
+
+
+def test_extreme_exponents_are_their_limits_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = coefficient_table(DiscountedCFR(alpha=1e300, beta=-1e300), 1, 4)
+    assert (table[2:, 0] == 1.0).all() and (table[2:, 1] == 0.0).all()

@@ -322,7 +322,7 @@ def test_many_processes_at_once_get_a_folder_each(tmp_path):
     )
     command = [sys.executable, "-c", code, str(tmp_path / "runs")]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
-    folders = {process.communicate(timeout=120)[0] for process in started}
+    folders = {process.communicate(timeout=300)[0] for process in started}
     assert len(folders) == 6
 
 

@@ -31,7 +31,7 @@ DEEP = (
     "--set",
     "steps=2",
 )
-AT_ONCE = 10.0  # seconds; some hundredths on an idle machine, and what is interrupted takes minutes
+AT_ONCE = 30.0  # seconds; some hundredths on an idle machine, and what is interrupted takes minutes
 
 
 class Program:
@@ -66,7 +66,7 @@ class Program:
     def interrupt(self) -> None:
         self.process.send_signal(signal.SIGINT)
 
-    def end(self, timeout: float = 60.0) -> int:
+    def end(self, timeout: float = 300.0) -> int:
         self.read_until(r"continue with|nothing is saved", timeout)
         code = self.process.wait(timeout)
         os.close(self._reading)
@@ -94,7 +94,7 @@ def test_opening_an_interrupted_run_shows_the_fit(tmp_path):
     program.read_until(r"(?s)evaluating run.*fitting the policy, 0 %")
     program.interrupt()
     program.read_until("interrupted")
-    assert program.process.wait(30) == 130
+    assert program.process.wait(120) == 130
 
 
 def test_a_second_interrupt_ends_a_long_kernel_and_keeps_the_last_checkpoint(tmp_path):
@@ -113,7 +113,7 @@ def test_a_second_interrupt_ends_a_long_kernel_and_keeps_the_last_checkpoint(tmp
     program.interrupt()
     assert program.read_until(interrupts.SECOND_ANSWER) < AT_ONCE
     assert program.read_until("stopped; nothing is saved yet") < interrupts.GRACE + AT_ONCE
-    assert program.process.wait(30) == 130
+    assert program.process.wait(120) == 130
 
 
 def test_preparing_is_left_at_once(tmp_path, monkeypatch):
@@ -128,7 +128,7 @@ def test_preparing_is_left_at_once(tmp_path, monkeypatch):
     program.interrupt()
     assert program.read_until(interrupts.ANSWER) < AT_ONCE
     assert program.read_until("stopped; nothing is saved yet") < 2 * AT_ONCE
-    assert program.process.wait(30) == 130
+    assert program.process.wait(120) == 130
     assert not (tmp_path / "run").exists()
 
 

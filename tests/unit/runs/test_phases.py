@@ -2,44 +2,46 @@
 
 import json
 import math
-import re
 import subprocess
 import sys
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import equipoise
 from equipoise import kernel_cache
 from equipoise.runs.drive import Forecast, Stop
-from equipoise.runs.phases import COMPILING, EVALUATION, KINDS, PREPARING, SOLVING, Phase, Phases
+from equipoise.runs.phases import COMPILING, EVALUATION, KINDS, PREPARING, SOLVING, Phase, Phases, Spent
 from equipoise.views.progress import describe, show_progress
-from equipoise.work import Stopped
+from equipoise.work import Stopped, compiling, spending
 
 
-def test_time_is_counted_once_and_under_the_innermost_name():
-    phases, began = Phases(), time.perf_counter()
+def test_time_is_counted_once_and_under_the_innermost_name(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("equipoise.runs.phases._now", lambda: Spent(now[0], 2.0 * now[0]))
+    phases = Phases()
     with phases.noticing_compilation(), phases.doing(PREPARING):
-        time.sleep(0.05)
+        now[0] += 5.0
         with phases.doing(SOLVING):
-            time.sleep(0.1)
+            now[0] += 10.0
             for listener in kernel_cache.on_compile:
                 listener("outer")
                 listener("inner")
-            time.sleep(0.15)
+            now[0] += 15.0
             for listener in kernel_cache.on_compiled:
                 listener("inner")
                 listener("outer")
-            time.sleep(0.02)
+            now[0] += 2.0
         with phases.doing(EVALUATION):
-            time.sleep(0.03)
-    took = time.perf_counter() - began
-    spent = phases.seconds()
-    assert sum(spent.values()) == pytest.approx(took, abs=0.02)
-    for kind, expected in ((PREPARING, 0.05), (SOLVING, 0.12), (COMPILING, 0.15), (EVALUATION, 0.03)):
-        assert expected <= spent[kind] < expected + 0.1, kind
+            now[0] += 3.0
+    now[0] += 100.0  # of nothing
+    expected = {PREPARING: 5.0, SOLVING: 12.0, COMPILING: 15.0, EVALUATION: 3.0}
+    assert {kind: seconds for kind, seconds in phases.seconds().items() if seconds} == expected
+    assert phases.spent(SOLVING) == (12.0, 24.0)
     phases.go_on_from({SOLVING: 10.0})
-    assert phases.seconds()[SOLVING] == pytest.approx(10.0 + spent[SOLVING])
+    assert phases.seconds()[SOLVING] == 22.0
 
 
 def test_work_is_told_to_stop_only_where_it_may_be_left():
@@ -74,6 +76,35 @@ def test_the_policy_fit_and_the_evaluation_are_part_of_the_time():
     assert solution.history[-1]["fitting_seconds"] == pytest.approx(solution.spent["fitting"], abs=0.01)
 
 
+def test_compiling_is_no_part_of_what_traversals_and_fits_took(monkeypatch):
+    """Else a first run would show more seconds of traversals than of solving, and too few nodes a second."""
+    now = [0.0]
+    monkeypatch.setattr("equipoise.work.time.perf_counter", lambda: now[0])
+    spent = {"traversal_seconds": 0.0}
+    with spending(spent, "traversal_seconds"):
+        now[0] += 2.0
+        compiling.begin()
+        now[0] += 3.0
+        compiling.begin()  # a kernel that it calls
+        now[0] += 10.0
+        compiling.end()
+        compiling.end()
+        now[0] += 1.0
+    assert spent == {"traversal_seconds": pytest.approx(3.0)}
+
+
+def test_kernels_are_said_to_be_kept_only_where_they_are(monkeypatch):
+    for folder in (None, Path("kernels")):
+        said = []
+        monkeypatch.setattr(kernel_cache, "_folder", lambda folder=folder: folder)
+        phases = Phases(said.append)
+        with phases.noticing_compilation():
+            kernel_cache.on_compile[-1]("kernel")
+            kernel_cache.on_compiled[-1]("kernel")
+        kept = ", which are kept for later runs" if folder else ""
+        assert [phase.what for phase in said] == ["compiling kernels" + kept]
+
+
 def test_seconds_are_seconds_of_solving_with_a_cold_cache(tmp_path):
     code = (
         "import json, equipoise\n"
@@ -84,7 +115,8 @@ def test_seconds_are_seconds_of_solving_with_a_cold_cache(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["compiling"] > 1.0, "the cache was not cold"
-    assert 0.7 <= found["solving"] + found["evaluation"] + found["writing"] < 2.0 and found["iterations"] > 1000
+    assert found["solving"] + found["evaluation"] + found["writing"] >= 0.7 and found["iterations"] > 1000
+    assert found["solving"] < 10.0  # a little more than one, on an idle machine
     assert found["seconds"] > found["compiling"] + found["solving"]
 
 
@@ -121,28 +153,44 @@ def test_nothing_is_said_to_be_done_while_work_remains():
     assert "done" in describe(done)
 
 
-def test_lines_come_when_a_phase_takes_a_while_and_then_every_few_seconds(capsys, monkeypatch):
-    from equipoise.views import progress as view
+@pytest.fixture
+def clock(monkeypatch):
+    """Return the time that lines of progress go by, in seconds."""
+    now = [100.0]
+    monkeypatch.setattr("equipoise.views.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
 
-    monkeypatch.setattr(view, "SECONDS_BETWEEN_LINES", 0.8)
-    monkeypatch.setattr(view, "WORTH_A_LINE", 0.2)
+
+def test_lines_come_when_a_phase_takes_a_while_and_then_every_few_seconds(capsys, clock):
+    lines = []
+
+    def come(count):
+        deadline = time.monotonic() + 60
+        while len(lines) < count:
+            assert time.monotonic() < deadline, lines
+            time.sleep(0.05)
+            lines.extend(capsys.readouterr().err.splitlines())
+
     with show_progress("a game") as on_progress:
         on_progress(Phase(what="too short to mention"))
+        clock[0] += 0.1
         on_progress(Phase(what="building the tree"))
-        time.sleep(1.5)
+        clock[0] += 0.6
+        come(2)
+        clock[0] += 5.0
+        come(3)
         on_progress(Phase(what="exact evaluation", share=0.25, seconds=10.0))
-        time.sleep(0.5)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == ["a game", "  building the tree"]
-    assert re.fullmatch(r"  building the tree, [12] s", lines[2])
-    assert lines[3] == "  exact evaluation, 25 %, 30 s left"
-    assert not any("too short" in line for line in lines)
+        clock[0] += 0.6
+        come(4)
+    lines.extend(capsys.readouterr().err.splitlines())
+    assert lines == ["a game", "  building the tree", "  building the tree, 6 s", "  exact evaluation, 25 %, 30 s left"]
 
 
-def test_a_quick_run_prints_no_progress(capsys):
+def test_a_quick_run_prints_no_progress(capsys, clock):
+    """By a clock that stands still, nothing takes long enough for a line."""
     with show_progress("a game") as on_progress:
         equipoise.solve("kuhn_poker", iterations=3, on_progress=on_progress)
-    assert "exact evaluation" not in capsys.readouterr().err
+    assert capsys.readouterr().err == ""
 
 
 def test_a_piece_of_work_that_is_done_does_not_stop_the_clock_of_the_bar():

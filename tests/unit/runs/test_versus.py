@@ -75,3 +75,10 @@ def test_strength_without_exact_evaluation():
 def test_mistakes_are_said_before_anything_is_done(game, options, error, says, tmp_path):
     with pytest.raises(error, match=says):
         equipoise.solve(game, iterations=5, **options)
+
+
+def test_an_opponent_of_another_game_is_refused_before_a_folder_is_made(tmp_path):
+    equipoise.solve("leduc_poker", iterations=1, out=tmp_path / "other")
+    with pytest.raises(NotSupported, match="other plays leduc_poker, not kuhn_poker"):
+        equipoise.solve("kuhn_poker", iterations=5, versus=tmp_path / "other", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -7,7 +7,6 @@ import torch
 from equipoise.errors import EquipoiseError
 from equipoise.games import load_game, sizes
 from equipoise.games.betting import BettingRound, BettingRules
-from equipoise.games.notation import read_cards
 from equipoise.games.poker import Deck, PokerGame, best_five_cards
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.poker_rows import poker_rows
@@ -27,9 +26,10 @@ from equipoise.trees.best_response import Evaluator
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form
-from equipoise.trees.codes import code_of, nodes_of
+from equipoise.trees.codes import nodes_of
 from equipoise.trees.compile import compile_game
 from equipoise.trees.tables import TableMap
+from tests.codes import code_of_key
 from tests.naive.cfr import regret_matching
 from tests.samples import prepared
 
@@ -66,16 +66,7 @@ def made(algorithm, text=LEDUC, seed=0, game=None, **changes):
 
 
 def codes_of_keys(rows, keys):
-    tree, deck = rows.tree, rows.tree.game.deck
-    codes = []
-    for key in keys:
-        cards, _, betting = key.partition("|")
-        hand, _, board = cards.partition("/")
-        node = tree.node_of_text[betting]
-        codes.append(
-            code_of(rows.layout, read_cards(deck, hand), read_cards(deck, board), tree.states[node].round, node)
-        )
-    return np.array(codes)
+    return np.array([code_of_key(rows.tree, rows.layout, key) for key in keys])
 
 
 def behaviour(rows, mixture, codes):

@@ -215,7 +215,12 @@ def test_every_setting_is_declared_in_full(algorithm):
 @pytest.mark.parametrize(
     ("algorithm", "given", "says"),
     [
-        ("cfr+", {"power": "nan"}, "power=nan is not valid; give a number of 0 or more"),
+        ("cfr+", {"power": "nan"}, "power=nan is not valid; give a number from 0 to 20"),
+        (
+            "cfr+",
+            {"power": "1e308"},
+            "power=1e308 is not valid; give a number from 0 to 20",
+        ),  # weights would be infinite
         ("cfr+", {"power": "inf"}, "power=inf is not valid"),
         ("cfr+", {"power": -1}, "power=-1 is not valid"),
         ("dcfr", {"alpha": "x"}, "alpha=x is not valid; give a number"),

@@ -12,8 +12,9 @@ from equipoise.games.poker import Deck, PokerGame, best_five_cards
 from equipoise.games.sizes import betting_size
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.build_poker import poker_public_tree
-from equipoise.trees.codes import card_layout, cards_of, code_of, codes_of, nodes_of, require_codes
+from equipoise.trees.codes import card_layout, cards_of, codes_of, nodes_of, require_codes
 from equipoise.trees.distinct import distinct
+from tests.codes import code_of
 
 
 def small_deck(ranks, suits, board_cards):
