@@ -238,7 +238,7 @@ class RecurrentNetwork(Network):
     def summary(self, prefixes: Prefixes) -> Tensor:
         """Return what the output layer sees of each row."""
         if self._by_kernels(prefixes) and not torch.is_grad_enabled():  # kernels keep nothing for autograd
-            walked, own = self._walk(prefixes)
+            _, walked, own = self._walk(prefixes)
             last = torch.from_numpy(summaries(walked, own.weight_hh.shape[1]))
         else:
             last = self.attended(prefixes)
@@ -257,19 +257,20 @@ class RecurrentNetwork(Network):
         """Return whether kernels can walk these prefixes."""
         return prefixes.sparse is not None and prefixes.cells.dtype == self.weight_ih.dtype == torch.float32
 
-    def _walk(self, prefixes: Prefixes) -> tuple[Walked, Parameters]:
+    def _walk(self, prefixes: Prefixes) -> tuple[SparseTrie, Walked, Parameters]:
         assert prefixes.sparse is not None
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         attention = self.weight_ih.new_zeros(0) if self.attention is None else self.attention.weight.ravel()
         own = Parameters(*(each.detach().numpy() for each in (*weights, attention)))
-        return walk(prefixes.sparse, own, ATTENTIONS[self.architecture.attention], prefixes.last.numpy()), own
+        kind = ATTENTIONS[self.architecture.attention]
+        return prefixes.sparse, walk(prefixes.sparse, own, kind, prefixes.last.numpy()), own
 
     def backpropagate(self, inputs: Prefixes, gradient_of: GradientOf) -> None:
         """Write the parameters' gradient; where kernels walk, without the graph that autograd would keep."""
         if not self._by_kernels(inputs):
             return super().backpropagate(inputs, gradient_of)
         with torch.no_grad():
-            walked, own = self._walk(inputs)
+            trie, walked, own = self._walk(inputs)
             summary = torch.from_numpy(summaries(walked, own.weight_hh.shape[1]))
             last = summary if self.hidden is None else self.hidden(summary)
             seen = last if self._leak is None else nn.functional.leaky_relu(last, self._leak)
@@ -283,7 +284,7 @@ class RecurrentNetwork(Network):
                 self.hidden.weight.grad, self.hidden.bias.grad = pull.t() @ summary, pull.sum(0)
                 pull = pull @ self.hidden.weight
             kind = ATTENTIONS[self.architecture.attention]
-            found = walk_back(inputs.sparse, own, kind, walked, pull.contiguous().numpy())
+            found = walk_back(trie, own, kind, walked, pull.contiguous().numpy())
             *gradients, attention = (torch.from_numpy(each) for each in found)
             weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
             for parameter, gradient in zip(weights, gradients, strict=True):
