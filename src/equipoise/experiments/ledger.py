@@ -118,7 +118,7 @@ def draw(
     Curves that do not have its axis are left out.
     """
     curves = {
-        label if len(figure.y) == 1 else y.removeprefix("variance_"): [
+        _curve_label(label, y, figure, len(results)): [
             [(record[figure.x], record[y]) for record in history] for history in histories
         ]
         for label, histories in results.items()
@@ -126,6 +126,13 @@ def draw(
         if figure.x in histories[0][-1]
     }
     plot_sweep(curves, path, title=title, x_label=figure.x_label, y_label=figure.y_label, log=figure.log, levels=lines)
+
+
+def _curve_label(label: str, y: str, figure: Figure, runs: int) -> str:
+    if len(figure.y) == 1:
+        return label
+    quantity = y.removeprefix("variance_").replace("_", " ")
+    return quantity if runs == 1 else f"{label}: {quantity}"
 
 
 def _cost(history: History) -> float:

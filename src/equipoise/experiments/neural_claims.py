@@ -211,7 +211,7 @@ D4 = Claim(
 # --- D3 with the networks as published
 
 _AS_PUBLISHED, _EXACTLY, _TABLE = "as published", "its regrets, averaged exactly", "table"
-_VARIANTS: dict[str, dict[str, object]] = {
+_VARIANTS: dict[str, dict[str, Any]] = {
     "regrets as means": {"regrets": "mean"},
     "average by cross-entropy": {"strategy_kind": "average"},
 }
@@ -251,7 +251,7 @@ def _judge_d3_published(results: Results) -> list[Finding]:
     return findings
 
 
-def _as_published(what: str, algorithm: str, batch: int, iterations: int, **changes: object) -> Setting:
+def _as_published(what: str, algorithm: str, batch: int, iterations: int, **changes: Any) -> Setting:
     preset = {100: "dn20", 5000: "dn19"}[batch]
     label = f"{what}, b = {batch}"
     return _run(label, algorithm, iterations=iterations, preset=preset, evaluation_growth=1.15, **changes)
