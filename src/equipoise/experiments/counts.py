@@ -1,6 +1,5 @@
 """How many infosets and states games have: decisions of the betting tree x hands, buckets or deals."""
 
-import time
 from collections.abc import Iterator
 from math import comb
 from typing import Any
@@ -8,13 +7,13 @@ from typing import Any
 from equipoise.abstraction.buckets import deck_of, kind_from_text
 from equipoise.experiments.sweep import Setting
 from equipoise.games import load_game
+from equipoise.games.betting import BettingRules, apply_action, legal_actions
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size, hands_by_round, num_infosets
 
 
 def count_infosets(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
     """Yield, per betting round, the decisions, the buckets and the infosets up to and including that round."""
-    started = time.perf_counter()
     game = load_game(setting.game)
     assert isinstance(game, PokerGame)
     buckets = kind_from_text(str(setting.parameters["buckets"])).buckets(deck_of(game))
@@ -26,17 +25,15 @@ def count_infosets(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
             "decisions": nodes,
             "buckets": count,
             "infosets": num_infosets(game, so_far),
-            "seconds": round(time.perf_counter() - started, 3),
         }
 
 
 def count_sizes(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield, per betting round, what there is up to and including it.
+    """Yield, per betting round, what there is up to and including it; and what there would be if the first were all.
 
     *Infosets* are decisions x the hands and boards that a player can see there. *With ends*: ends of the betting are
-    counted in the same way. *States* are decisions and ends x what all players and the board hold. ``closings`` are
-    the histories that end a round and go on, with the hands and boards of the next: the leaves of a game that ends
-    there.
+    counted in the same way. *States* are decisions and ends x what all players and the board hold. *Leaves* of the
+    first round are histories after which players go on to act in the next, x its hands and boards.
     """
     game = load_game(setting.game)
     assert isinstance(game, PokerGame)
@@ -45,19 +42,29 @@ def count_sizes(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
         comb(game.deck.size - game.board_size(betting_round) - game.hole_cards, game.hole_cards)
         for betting_round in range(len(hands))
     ]
+    leaves = _closings(game.betting) * hands[1]
     infosets = with_ends = states = 0
     for number, (seen, unseen) in enumerate(zip(hands, others, strict=True)):
         infosets += size.decisions[number] * seen
         with_ends += (size.decisions[number] + size.ends[number]) * seen
         states += (size.decisions[number] + size.ends[number]) * seen * unseen
-        on = number + 1 < len(hands)
-        closings = size.deals[number + 1] if on else 0
         yield {
             "iteration": number + 1,
             "infosets": infosets,
             "with_ends": with_ends,
             "states": states,
-            "closings": closings,
-            "closing_infosets": closings * hands[number + 1] if on else 0,
-            "closing_states": closings * hands[number + 1] * others[number + 1] if on else 0,
+            "leaf_infosets": leaves,
+            "leaf_states": leaves * others[1],
         }
+
+
+def _closings(rules: BettingRules) -> int:
+    """Return how many histories of the first round are followed by a decision in the second."""
+    stack, count = [rules.start()], 0
+    while stack:
+        state = stack.pop()
+        for child in (apply_action(rules, state, action) for action in legal_actions(rules, state)):
+            if not child.finished and child.round == 0:
+                stack.append(child)
+            count += not child.finished and child.round == 1
+    return count

@@ -13,10 +13,11 @@ from equipoise.sampling.schemes import External, Outcome, Robust, Scheme
 from equipoise.sampling.tree import compile_listed
 
 EXTERNAL, OUTCOME = "external", "outcome"  # in place of a number of actions
+EVERY = 10  # iterations between records
 
 
 def measure_kept(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield, iteration by iteration, the infosets met by mini-batch RM+ of both players, and their share."""
+    """Yield, now and then, the infosets met by mini-batch RM+ of both players, and their share."""
     actions, batch = str(setting.parameters["actions"]), int(str(setting.parameters["batch"]))
     scheme: Scheme = (
         External() if actions == EXTERNAL else Outcome(epsilon=0.0) if actions == OUTCOME else Robust(k=int(actions))
@@ -31,4 +32,6 @@ def measure_kept(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
         kept = len(np.unique(found.observed))
         np.maximum(regrets + found.regret, 0.0, out=regrets)
         share = kept / (len(tables.first) - 1)
+        if iteration > 1 and iteration % EVERY:
+            continue
         yield {"iteration": iteration, "kept": kept, "share": share, "nodes_touched": sampler.nodes_touched}

@@ -1,5 +1,6 @@
 """What is measured for a claim without being a run of an algorithm: short, so each is made again from the start."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ def measure(setting: Setting, seed: int, path: Path) -> None:
         directory.cut_log(0)
     else:
         directory = RunDirectory.create(path, {"game": setting.game, "algorithm": setting.algorithm, "seed": seed})
-    record: dict[str, Any] = {}
-    for record in MEASUREMENTS[setting.measure](setting, seed):
+    started, record = time.process_time(), dict[str, Any]()
+    for found in MEASUREMENTS[setting.measure](setting, seed):
+        record = {**found, "core_seconds": round(time.process_time() - started, 3)}
         directory.append_log(record)
     directory.save_result(record)

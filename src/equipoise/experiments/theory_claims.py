@@ -42,8 +42,8 @@ _GAMES = {
 _PRINTED: tuple[tuple[str, str, str, str, float, bool], ...] = (
     ("NLLH(5)", "infosets", "DN20: 11,083", "infosets", 11_083, False),
     ("NLLH(15)", "infosets", "DN19: 3.7 million", "infosets", 3.7e6, False),
-    (_HUNL_1, "infosets", "DN20: more than 2e8", "closing_infosets", 2e8, True),
-    (_HUNL_1, "states", "DN20: more than 3e11", "closing_states", 3e11, True),
+    (_HUNL_1, "infosets", "DN20: more than 2e8", "leaf_infosets", 2e8, True),
+    (_HUNL_1, "states", "DN20: more than 3e11", "leaf_states", 3e11, True),
     (_FHP, "infosets", "B19: over 1e9", "infosets", 1e9, True),
     (_FHP, "states", "B19: over 1e12", "states", 1e12, True),
     (_HULH, "infosets", "G12: about 3e14", "infosets", 3e14, False),
@@ -65,8 +65,8 @@ def _judge_s1(results: Results) -> list[Finding]:
         if label not in results:
             continue
         rounds = results[label][0]
-        record = rounds[0] if name.startswith("closing") else rounds[-1]
-        how = " of leaves: histories that go on to the flop, x hands and flops" if name.startswith("closing") else ""
+        record = rounds[0] if name.startswith("leaf") else rounds[-1]
+        how = " of leaves: histories that go on to the flop, x hands and flops" if name.startswith("leaf") else ""
         more = f"; with ends of the betting {record['with_ends']:,}" if label.startswith("NLLH") else ""
         findings.append(
             Finding(
@@ -124,8 +124,7 @@ def _judge_d20(results: Results) -> list[Finding]:
         infosets = results[label][0][0]["kept"] / results[label][0][0]["share"]
         findings.append(
             Finding(
-                what=f"{label}: infosets that an iteration keeps, of {infosets:,.0f}, the mean over a run; "
-                "external sampling",
+                what=f"{label}: infosets that an iteration keeps, of {infosets:,.0f}, on average; external sampling",
                 paper="fewer with a small k",
                 ours=f"{spread(kept(label))} against {spread(kept(base))}",
                 holds=is_below(kept(label), kept(base)),
@@ -150,7 +149,7 @@ D20 = Claim(
     paper="Li et al. 2020, section 4.1",
     says="NLLH(5): the infosets that an iteration keeps are fewer with a small k than with external sampling",
     unit="infosets",
-    full=Sweep(settings=_memories((100, 5000), 1000), seeds=8, scale="b = 100 and 5000, 1000 iterations, eight seeds"),
+    full=Sweep(settings=_memories((100, 5000), 200), seeds=4, scale="b = 100 and 5000, 200 iterations, four seeds"),
     quick=Sweep(settings=_memories((100,), 100), seeds=2, scale="b = 100, 100 iterations, two seeds"),
     figures=(Figure(x="iteration", x_label="iteration", y=("kept",), y_label="infosets kept in an iteration"),),
     published=Published(iterations=1000, how="MCCFR+ in mini-batches; outcome sampling without exploration"),

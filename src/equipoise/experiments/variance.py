@@ -5,7 +5,6 @@ variances at the root; then one full CFR traversal for the next strategy, of bot
 after the other: strategies of alternating updates settle, and the variance is a third.
 """
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,10 +34,9 @@ def measure_variance(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
     solver = FullWidthCFR(form, CFR(), updates="simultaneous" if updates == "simultaneous" else "alternating")
     tables = [plex.sequence_table()[0] for plex in form.treeplexes]
     traversals = int(str(setting.parameters["traversals"]))
-    started = time.perf_counter()
     for iteration in range(1, (setting.iterations or 1) + 1):
         scores = np.concatenate([solver.regret_sum[player][tables[player]] for player in range(2)])
-        record: dict[str, Any] = {"iteration": iteration, "seconds": round(time.perf_counter() - started, 3)}
+        record: dict[str, Any] = {"iteration": iteration}
         for number, (name, estimator) in enumerate(estimators.items()):
             samples = estimator.sample(scores, player=0, count=traversals, seed=2 * seed + number, iteration=iteration)
             record[f"variance_{name}"] = float(samples.var(ddof=1))
