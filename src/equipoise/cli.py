@@ -1506,8 +1506,7 @@ def reproduce(
     """Check a claim of the papers: run it, judge it, draw its figure."""
     from equipoise.experiments.claims import CLAIMS, NOT_ATTEMPTED
     from equipoise.experiments.ledger import reproduce as reproduce_claim
-    from equipoise.experiments.ledger import shown_cost
-    from equipoise.experiments.ledger import write_page
+    from equipoise.experiments.ledger import shown_cost, write_page
     from equipoise.views.tables import print_rows
 
     if page is not None:
