@@ -1513,7 +1513,7 @@ def reproduce(
     """Check a claim of the papers: run it, judge it, draw its figure."""
     from equipoise.experiments.claims import CLAIMS, NOT_ATTEMPTED
     from equipoise.experiments.ledger import reproduce as reproduce_claim
-    from equipoise.experiments.ledger import write_page
+    from equipoise.experiments.ledger import shown_cost, write_page
     from equipoise.views.tables import print_rows
 
     if page is not None:
@@ -1540,7 +1540,7 @@ def reproduce(
     print(f"outcome: {parts['outcome']}")
     print(f"scale: {parts['scale']['kind']} ({parts['scale']['how']}); {outcome['scale']}")
     print(f"recipe: {parts['recipe']['kind']}{': ' if parts['recipe']['how'] else ''}{parts['recipe']['how']}")
-    return print(f"cost: {outcome['core_seconds']:,} core-seconds; figures and numbers in {out}")
+    return print(f"cost: {shown_cost(outcome)}; figures and numbers in {out}")
 
 
 @app.command

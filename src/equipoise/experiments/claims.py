@@ -7,9 +7,12 @@ from equipoise.experiments.holdem_claims import HOLDEM_CLAIMS
 from equipoise.experiments.neural_claims import NEURAL_CLAIMS
 from equipoise.experiments.not_attempted import LEFT
 from equipoise.experiments.tabular_claims import TABULAR_CLAIMS
+from equipoise.experiments.theory_claims import THEORY_CLAIMS
 from equipoise.games import load_game
 
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in (*TABULAR_CLAIMS, *HOLDEM_CLAIMS, *NEURAL_CLAIMS)}
+CLAIMS: dict[str, Claim] = {
+    claim.id: claim for claim in (*TABULAR_CLAIMS, *HOLDEM_CLAIMS, *NEURAL_CLAIMS, *THEORY_CLAIMS)
+}
 
 NOT_ATTEMPTED: dict[str, NotAttempted] = {claim.id: claim for claim in LEFT if claim.id not in CLAIMS}
 _LETTERS = ("G", "D", "C", "S", "T", "V", "L")

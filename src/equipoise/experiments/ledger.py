@@ -50,7 +50,7 @@ def reproduce(
         "quick": quick,
         "seeds": sweep.seeds,
         "scale": sweep.scale,
-        "core_seconds": round(sum(_cost(history) for histories in results.values() for history in histories)),
+        "core_seconds": _cost([history for histories in results.values() for history in histories]),
         "wall_seconds_of_this_call": round(time.monotonic() - started),
         "command": f"equipoise reproduce {claim.id}{' --quick' if quick else ''}",
         **provenance.of_data(),
@@ -118,7 +118,7 @@ def draw(
     Curves that do not have its axis are left out.
     """
     curves = {
-        label if len(figure.y) == 1 else y.removeprefix("variance_"): [
+        _curve_label(label, y, figure, len(results)): [
             [(record[figure.x], record[y]) for record in history] for history in histories
         ]
         for label, histories in results.items()
@@ -128,9 +128,24 @@ def draw(
     plot_sweep(curves, path, title=title, x_label=figure.x_label, y_label=figure.y_label, log=figure.log, levels=lines)
 
 
-def _cost(history: History) -> float:
-    last = {"seconds": 0.0, **history[-1]}
-    return float(last.get("core_seconds", last["seconds"]))
+def _curve_label(label: str, y: str, figure: Figure, runs: int) -> str:
+    if len(figure.y) == 1:
+        return label
+    quantity = y.removeprefix("variance_").replace("_", " ")
+    return quantity if runs == 1 else f"{label}: {quantity}"
+
+
+def _cost(histories: Iterable[History]) -> int | None:
+    """Return the core-seconds of some runs; None where one of them was timed by the clock only."""
+    last = [history[-1] for history in histories]
+    return (
+        round(sum(record["core_seconds"] for record in last)) if all("core_seconds" in each for each in last) else None
+    )
+
+
+def shown_cost(outcome: Mapping[str, Any]) -> str:
+    """Return what the runs of a claim have cost."""
+    return "not measured" if outcome["core_seconds"] is None else f"{outcome['core_seconds']:,} core-s"
 
 
 def _thinned(claim: Claim, results: dict[str, list[History]]) -> dict[str, list[History]]:
@@ -237,7 +252,7 @@ def _row(outcome: dict[str, Any]) -> str:
     return (
         f"| [{name}](#{name.lower()}) | {outcome['says']} | **{_shown_outcome(outcome)}** | "
         f"{'' if outcome['own'] else scale['kind'] + ': '}{scale['how']} | {recipe['kind']} | "
-        f"{outcome['core_seconds']:,} core-s |"
+        f"{shown_cost(outcome)} |"
     )
 
 

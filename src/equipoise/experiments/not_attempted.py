@@ -93,38 +93,4 @@ LEFT = (
         cost="about half a core-hour by our recipe, on four seeds",
         why="one seed of it is in L6 (summed strategies by squared loss: five times worse), which decides nothing",
     ),
-    NotAttempted(
-        id="D20",
-        title="working memory by k",
-        paper=f"{_DN20}, section 4.1",
-        says="NLLH(5): the infosets that an iteration keeps are fewer with a small k than with external sampling",
-        cost="about a core-minute",
-        why="the samplers count touched nodes, not the infosets that they keep",
-    ),
-    NotAttempted(
-        id="S1",
-        title="printed sizes of games",
-        paper=f"{_DN20}, Table 1; {_B19}",
-        says="the sizes of the games: NLLH(5), (10), (15), HUNL(1) 2e8 infosets and 3e11 states, HUNL(2) 8e10, flop "
-        "hold'em over 1e9 and 1e12, limit hold'em over 1e14 and 1e17",
-        cost="about a core-minute",
-        why="our counts are in games.md; no claim compares them with the printed ones yet",
-    ),
-    NotAttempted(
-        id="T1",
-        title="average regret beside its bounds",
-        paper="Gibson et al. 2012, Theorems 1 and 2; Brown et al. 2019, Theorem 1",
-        says="average external regret is below its bounds: CFR's sum of positive regrets, MCCFR's with measured "
-        "variance, and the 2 epsilon-Nash that follows",
-        cost="about ten core-minutes",
-        why="solvers do not log average external regret yet",
-    ),
-    NotAttempted(
-        id="V1",
-        title="variance of estimates by scheme",
-        paper="Li et al. 2019, G.2; Gibson et al. 2012",
-        says="the variance of estimates: robust sampling with k = 1 below outcome sampling, probing below zeros",
-        cost="about ten core-minutes",
-        why="G1 measures the root only; the exact enumeration over all samples is not built",
-    ),
 )

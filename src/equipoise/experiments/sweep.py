@@ -26,6 +26,7 @@ from equipoise.trees.compile import Engine
 
 History = list[dict[str, Any]]
 Report = Callable[[str], None]
+Measure = Literal["exploitability", "variance", "count", "sizes", "kept", "regret", "schemes"]  # see `measurements`
 
 SECONDS_BETWEEN_REPORTS = 10.0
 LONGEST_NAME = 150  # of a folder
@@ -51,7 +52,7 @@ class Setting:
     threads: int = 1
     evaluation_growth: float | None = 1.1
     first_evaluation: int | None = 1
-    measure: Literal["exploitability", "variance", "count"] = "exploitability"
+    measure: Measure = "exploitability"
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Setting":
@@ -205,14 +206,10 @@ def _share_done(setting: Setting, path: Path) -> float:
 def run_one(setting: Setting, seed: int, folder: Path) -> None:
     """Make a run, or go on with it."""
     path = place(setting, seed, folder)
-    if setting.measure == "variance":
-        from equipoise.experiments.variance import measure_variance
+    if setting.measure != "exploitability":
+        from equipoise.experiments.measurements import measure
 
-        return measure_variance(setting, seed, path)
-    if setting.measure == "count":
-        from equipoise.experiments.counts import count_infosets
-
-        return count_infosets(setting, seed, path)
+        return measure(setting, seed, path)
     try:
         if (path / "config.json").exists():
             if not finished(path):

@@ -28,6 +28,7 @@ from equipoise.networks.lstm_kernels import (
     RESIDUAL,
     Parameters,
     SparseTrie,
+    Walked,
     sparse_trie,
     summaries,
     walk,
@@ -236,18 +237,61 @@ class RecurrentNetwork(Network):
 
     def summary(self, prefixes: Prefixes) -> Tensor:
         """Return what the output layer sees of each row."""
-        if prefixes.sparse is not None and prefixes.cells.dtype == self.weight_ih.dtype == torch.float32:
-            nothing = self.weight_ih.new_zeros(0)
-            weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-            attention = nothing if self.attention is None else self.attention.weight
-            last: Tensor = _Walk.apply(prefixes, ATTENTIONS[self.architecture.attention], *weights, attention)  # type: ignore[no-untyped-call]
+        if self._by_kernels(prefixes) and not torch.is_grad_enabled():  # kernels keep nothing for autograd
+            _, walked, own = self._walk(prefixes)
+            last = torch.from_numpy(summaries(walked, own.weight_hh.shape[1]))
         else:
             last = self.attended(prefixes)
         if self.hidden is not None:
             last = self.hidden(last)
+        return last if self._leak is None else nn.functional.leaky_relu(last, self._leak)
+
+    @property
+    def _leak(self) -> float | None:
+        """Return what is left of the negative part of what the output layer sees; None: all of it."""
         if self.architecture.attention == "residual":
-            return nn.functional.leaky_relu(last, LEAK)
-        return torch.relu(last) if self.hidden is not None or self.attention is not None else last
+            return LEAK
+        return 0.0 if self.hidden is not None or self.attention is not None else None
+
+    def _by_kernels(self, prefixes: Prefixes) -> bool:
+        """Return whether kernels can walk these prefixes."""
+        return prefixes.sparse is not None and prefixes.cells.dtype == self.weight_ih.dtype == torch.float32
+
+    def _walk(self, prefixes: Prefixes) -> tuple[SparseTrie, Walked, Parameters]:
+        assert prefixes.sparse is not None
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        attention = self.weight_ih.new_zeros(0) if self.attention is None else self.attention.weight.ravel()
+        own = Parameters(*(each.detach().numpy() for each in (*weights, attention)))
+        kind = ATTENTIONS[self.architecture.attention]
+        return prefixes.sparse, walk(prefixes.sparse, own, kind, prefixes.last.numpy()), own
+
+    def backpropagate(self, inputs: Prefixes, gradient_of: GradientOf) -> None:
+        """Write the parameters' gradient; where kernels walk, without the graph that autograd would keep."""
+        if not self._by_kernels(inputs):
+            return super().backpropagate(inputs, gradient_of)
+        with torch.no_grad():
+            trie, walked, own = self._walk(inputs)
+            summary = torch.from_numpy(summaries(walked, own.weight_hh.shape[1]))
+            last = summary if self.hidden is None else self.hidden(summary)
+            seen = last if self._leak is None else nn.functional.leaky_relu(last, self._leak)
+            outputs = self.head(seen)
+            pull = gradient_of(outputs, slice(0, len(outputs)))
+            self.head.weight.grad = pull.t() @ seen
+            pull = pull @ self.head.weight
+            if self._leak is not None:
+                pull = torch.ops.aten.leaky_relu_backward(pull, last, self._leak, False)
+            if self.hidden is not None:
+                self.hidden.weight.grad, self.hidden.bias.grad = pull.t() @ summary, pull.sum(0)
+                pull = pull @ self.hidden.weight
+            kind = ATTENTIONS[self.architecture.attention]
+            found = walk_back(trie, own, kind, walked, pull.contiguous().numpy())
+            *gradients, attention = (torch.from_numpy(each) for each in found)
+            weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+            for parameter, gradient in zip(weights, gradients, strict=True):
+                parameter.grad = gradient
+            if self.attention is not None:
+                self.attention.weight.grad = attention.view_as(self.attention.weight)
+        return None
 
     def attended(self, prefixes: Prefixes) -> Tensor:
         """Return each row's last state, or the sum of its states by attention, level by level of the trie."""
@@ -286,28 +330,6 @@ class RecurrentNetwork(Network):
         inward, forget, candidate, outward = (own + recurrent).chunk(4, 1)
         memory = torch.sigmoid(forget) * memory + torch.sigmoid(inward) * torch.tanh(candidate)
         return torch.sigmoid(outward) * torch.tanh(memory), memory
-
-
-class _Walk(torch.autograd.Function):
-    """`RecurrentNetwork.attended` of an LSTM, by kernels."""
-
-    @staticmethod
-    def forward(ctx: Any, prefixes: Prefixes, kind: int, *parameters: Tensor) -> Tensor:
-        assert prefixes.sparse is not None
-        weight_ih, weight_hh, bias_ih, bias_hh, attention = (each.detach().numpy() for each in parameters)
-        own = Parameters(weight_ih, weight_hh, bias_ih, bias_hh, attention.ravel())
-        ctx.walked = walk(prefixes.sparse, own, kind, prefixes.last.numpy())
-        ctx.taken = prefixes.sparse, own, kind
-        ctx.attention = parameters[-1].shape
-        return torch.from_numpy(summaries(ctx.walked, own.weight_hh.shape[1]))
-
-    @staticmethod
-    def backward(ctx: Any, *pulls: Tensor) -> tuple[Tensor | None, ...]:
-        trie, own, kind = ctx.taken
-        found = walk_back(trie, own, kind, ctx.walked, pulls[0].contiguous().numpy())
-        gradients = [torch.from_numpy(each) for each in found]
-        gradients[-1] = gradients[-1].view(ctx.attention)
-        return None, None, *gradients
 
 
 def _cells(trie: Trie, architecture: Recurrent) -> Float32:

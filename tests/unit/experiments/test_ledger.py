@@ -135,6 +135,8 @@ def test_g1_needs_the_printed_variances_and_their_order():
     assert holds("G1", results(0.09, 0.06)) == ["no", "no", "yes", "no"]
     assert holds("G1", results(0.295, 0.4)) == ["yes", "no", "no", "no"]
     assert holds("G1", results(0.295, 0.133, count=1)) == ["one seed"] * 4
+    beside = {**results(0.295, 0.133), "alternating updates": results(0.09, 0.05)["Goofspiel"]}
+    assert holds("G1", beside) == ["yes"] * 4  # the paper's is vanilla CFR
 
 
 def test_g4_is_counted_by_the_program(tmp_path):

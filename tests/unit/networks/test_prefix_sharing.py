@@ -175,11 +175,11 @@ def test_reading_in_parts_changes_nothing(leduc, player, monkeypatch):
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("width", [1, 5, 16, 17])
-def test_kernels_walk_as_pytorch_does(compiled, attention, width):
+@pytest.mark.parametrize(("width", "hidden"), [(1, False), (5, True), (16, False), (16, True), (17, False)])
+def test_kernels_walk_as_pytorch_does(compiled, attention, width, hidden):
     """Parts of a trie with suits, hints and rows given twice, by kernels and level by level."""
     rows = infosets_of(compiled("leduc_poker"), "cards")
-    network = network_of(rows, Recurrent(width=width, attention=attention, hidden=False), torch.float32)
+    network = network_of(rows, Recurrent(width=width, attention=attention, hidden=hidden), torch.float32)
     whole = network.inputs_of(rows, slice(None), CPU)
     assert whole.sparse is not None
     for size in (1, 60, len(rows.row_keys)):
@@ -188,7 +188,9 @@ def test_kernels_walk_as_pytorch_does(compiled, attention, width):
         pull = torch.randn(size, rows.num_columns, generator=torch.Generator().manual_seed(size))
         for part in (inputs, inputs._replace(sparse=None)):
             network.backpropagate(part, lambda outputs, rows, pull=pull: pull)
-            found.append([network(part).detach(), *(parameter.grad.clone() for parameter in network.parameters())])
+            with torch.no_grad():
+                outputs = network(part)
+            found.append([outputs, *(parameter.grad.clone() for parameter in network.parameters())])
         for kernels, slow in zip(*found, strict=True):
             scale = float(slow.abs().max())
             torch.testing.assert_close(kernels, slow, rtol=0.0, atol=1e-7 + 2e-5 * scale)
