@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.games.spots import spot
     from equipoise.policies import Policy, open_strategy
-    from equipoise.resolving import Resolved, ResolvedSpot, resolve, resolve_spot
+    from equipoise.resolving import (
+        Resolved,
+        ResolvedFlops,
+        ResolvedSpot,
+        resolve,
+        resolve_flops,
+        resolve_spot,
+    )
     from equipoise.solving import Solution, as_policy, load_policy, resume, solve
     from equipoise.value_training import train_values
 
@@ -36,6 +43,7 @@ _HOMES = {
     "Game": "equipoise.games",
     "Policy": "equipoise.policies",
     "Resolved": "equipoise.resolving",
+    "ResolvedFlops": "equipoise.resolving",
     "ResolvedSpot": "equipoise.resolving",
     "Solution": "equipoise.solving",
     "State": "equipoise.games",
@@ -51,6 +59,7 @@ _HOMES = {
     "open_strategy": "equipoise.policies",
     "play_match": "equipoise.evaluation",
     "resolve": "equipoise.resolving",
+    "resolve_flops": "equipoise.resolving",
     "resolve_spot": "equipoise.resolving",
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
@@ -67,6 +76,7 @@ __all__ = [
     "Game",
     "Policy",
     "Resolved",
+    "ResolvedFlops",
     "ResolvedSpot",
     "Solution",
     "State",
@@ -84,6 +94,7 @@ __all__ = [
     "open_strategy",
     "play_match",
     "resolve",
+    "resolve_flops",
     "resolve_spot",
     "resume",
     "solve",
