@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from equipoise.games import CHANCE, TERMINAL, Game, State, load_game
     from equipoise.games.spots import spot
     from equipoise.policies import Policy, open_strategy
-    from equipoise.resolving import Resolved, ResolvedSpot, resolve, resolve_spot
+    from equipoise.resolving import (
+        Resolved,
+        ResolvedFlops,
+        ResolvedSpot,
+        resolve,
+        resolve_flops,
+        resolve_spot,
+    )
     from equipoise.solving import Solution, as_policy, load_policy, resume, solve
     from equipoise.value_training import train_values
 
@@ -37,6 +44,7 @@ _HOMES = {
     "Game": "equipoise.games",
     "Policy": "equipoise.policies",
     "Resolved": "equipoise.resolving",
+    "ResolvedFlops": "equipoise.resolving",
     "ResolvedSpot": "equipoise.resolving",
     "Solution": "equipoise.solving",
     "State": "equipoise.games",
@@ -53,6 +61,7 @@ _HOMES = {
     "open_strategy": "equipoise.policies",
     "play_match": "equipoise.evaluation",
     "resolve": "equipoise.resolving",
+    "resolve_flops": "equipoise.resolving",
     "resolve_spot": "equipoise.resolving",
     "resume": "equipoise.solving",
     "solve": "equipoise.solving",
@@ -69,6 +78,7 @@ __all__ = [
     "Game",
     "Policy",
     "Resolved",
+    "ResolvedFlops",
     "ResolvedSpot",
     "Solution",
     "State",
@@ -87,6 +97,7 @@ __all__ = [
     "open_strategy",
     "play_match",
     "resolve",
+    "resolve_flops",
     "resolve_spot",
     "resume",
     "solve",

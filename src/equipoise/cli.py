@@ -540,8 +540,8 @@ def resolve(
     game: Annotated[
         str,
         Parameter(
-            help="A game with public states: Kuhn, One-Card, Leduc and Bluff games. Or a solved spot, as a run or a "
-            "policy's file: its later rounds are solved anew."
+            help="A game with public states: Kuhn, One-Card, Leduc and Bluff games. Or a solved spot or flop hold'em, "
+            "as a run or a policy's file: what follows a deal is solved anew."
         ),
     ],
     /,
@@ -558,35 +558,48 @@ def resolve(
         ),
     ] = "exact",
     iterations: Annotated[
-        int | None, Parameter(help="Iterations of each solve: 1,000 by default, 300 on spots."), WHOLE
+        int | None, Parameter(help="Iterations of each solve: 1,000 by default, 300 on boards."), WHOLE
     ] = None,
     from_round: Annotated[
         Literal["turn", "river"] | None,
         Parameter(name="--from", help="Spots: the round that is solved anew; by default that of the next deal."),
     ] = None,
+    threads: Annotated[
+        int | None, Parameter(help="Flop hold'em: threads to share flops out to, by default 1."), WHOLE
+    ] = None,
     output: Annotated[
         Path | None, Parameter(name=("--output", "-o"), help="Write the agent's strategy to this policy file.")
     ] = None,
+    trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:
-    """Let an agent re-solve every public state at which it acts, or the later rounds of a solved spot, and evaluate it
-    exactly."""
+    """Let an agent re-solve every public state at which it acts, or what follows a deal in a solved spot or in flop
+    hold'em, and evaluate it exactly."""
     from equipoise.games import load_game
-    from equipoise.resolving import SPOT_ITERATIONS, Resolved, ResolvedSpot, resolve_spot
+    from equipoise.resolving import BOARD_ITERATIONS, Resolved, ResolvedFlops, ResolvedSpot, resolve_flops, resolve_spot
     from equipoise.resolving import resolve as resolve_game
     from equipoise.solvers.resolving import DEFAULT_ITERATIONS
     from equipoise.solving import load_policy
     from equipoise.views.progress import show_progress
 
-    found: Resolved | ResolvedSpot
+    found: Resolved | ResolvedFlops | ResolvedSpot
     if Path(game).exists():
         if values != "exact":
-            raise NotSupported("a solved spot is solved on to its end: leave out --values")
+            raise NotSupported("a solved game is solved on to its end: leave out --values")
         with show_progress(f"{game} re-solved") as on_progress:
-            policy, chosen = load_policy(game), SPOT_ITERATIONS if iterations is None else iterations
-            found = resolve_spot(
-                policy, gadget=gadget, from_round=from_round, iterations=chosen, on_progress=on_progress
-            )
+            policy = load_policy(game, trust_game=trust_game)
+            chosen = BOARD_ITERATIONS if iterations is None else iterations
+            if policy.game.startswith("spot("):
+                _refuse_threads(threads)
+                found = resolve_spot(
+                    policy, gadget=gadget, from_round=from_round, iterations=chosen, on_progress=on_progress
+                )
+            else:
+                if from_round is not None:
+                    raise NotSupported("--from is for solved spots; flop hold'em is solved anew on every flop")
+                found = resolve_flops(
+                    policy, gadget=gadget, iterations=chosen, threads=threads or 1, on_progress=on_progress
+                )
         unit = found.policy.rules.chip_unit()
     else:
         loaded, chosen = load_game(game), DEFAULT_ITERATIONS if iterations is None else iterations
@@ -595,6 +608,7 @@ def resolve(
             raise NotSupported("a spot is re-solved from its solution: solve it first, then equipoise resolve RUN")
         if from_round is not None:
             raise NotSupported("--from is for solved spots; other games are re-solved at every decision")
+        _refuse_threads(threads)
         with show_progress(f"{game} by continual re-solving") as on_progress:
             found = resolve_game(loaded, gadget=gadget, values=values, iterations=chosen, on_progress=on_progress)
     if found.warning is not None:
@@ -607,6 +621,11 @@ def resolve(
     from equipoise.views.tables import print_numbers
 
     return print_numbers(numbers, unit=unit)
+
+
+def _refuse_threads(threads: int | None) -> None:
+    if threads is not None:
+        raise NotSupported("--threads is for flop hold'em, whose flops are shared out; here everything is one thread's")
 
 
 @app.command(name="train-values")

@@ -4,6 +4,7 @@ found = equipoise.resolve("nl_leduc(stack=5)", gadget="cfrd", values="exact", it
 found.exploitability, found.policy.action_probabilities("Qs|r2")
 
 ``resolve_spot`` keeps the strategy of a solved spot up to a round, and solves every board of that round anew.
+``resolve_flops`` does so for flop hold'em, whatever its strategy is kept in: tables, buckets or networks.
 """
 
 import time
@@ -15,24 +16,27 @@ from typing import Any
 from equipoise.errors import NotFound, NotSupported, nearest
 from equipoise.games import Game, as_game
 from equipoise.policies import AnyPolicy
-from equipoise.policies.opening import spot_policy
+from equipoise.policies.holdem_policy import HoldemPolicy
+from equipoise.policies.opening import policy_of
 from equipoise.policies.policy import Policy, policy_from_strategies
 from equipoise.policies.spot_policy import SpotPolicy
 from equipoise.runs.phases import EVALUATION, PREPARING, SOLVING, OnProgress, Phases, unseen
+from equipoise.solvers import board_resolving
 from equipoise.solvers.gadgets import Gadget
 from equipoise.solvers.leaf_values import LEAF_VALUES, ValuesOf
 from equipoise.solvers.public_values import PublicNetworkValues
 from equipoise.solvers.resolving import DEFAULT_ITERATIONS, ContinualResolving
 from equipoise.solvers.spot_resolving import resolve_boards, round_to_resolve
 from equipoise.trees.best_response import BestResponses, Evaluator
+from equipoise.trees.board_form import has_board_form
 from equipoise.trees.public_tree import vector_form
 from equipoise.trees.sequence_form import SequenceForm
 from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
 from equipoise.trees.treeplex import Float
 from equipoise.trees.value_network import load_network
 
-SPOT_ITERATIONS = 300
-UNSAFE_SPOT = (
+BOARD_ITERATIONS = 300
+UNSAFE_BOARDS = (
     "unsafe re-solving takes both ranges as the strategy has them, and nothing bounds what it loses: here "
     "exploitability went from {before:.4g} to {after:.4g} {unit}; the gadgets cfrd and maxmargin bound it"
 )
@@ -175,7 +179,7 @@ class ResolvedSpot:
         if self.gadget != "unsafe":
             return None
         unit = self.policy.rules.chip_unit()
-        return UNSAFE_SPOT.format(before=self.before.exploitability, after=self.exploitability, unit=unit)
+        return UNSAFE_BOARDS.format(before=self.before.exploitability, after=self.exploitability, unit=unit)
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
@@ -202,7 +206,7 @@ def resolve_spot(
     *,
     gadget: Gadget = "cfrd",
     from_round: str | None = None,
-    iterations: int = SPOT_ITERATIONS,
+    iterations: int = BOARD_ITERATIONS,
     on_progress: OnProgress = unseen,
 ) -> ResolvedSpot:
     """Keep a spot's strategy up to a round, solve every board of that round anew, and evaluate both exactly.
@@ -210,7 +214,7 @@ def resolve_spot(
     ``gadget`` bounds the opponent by what it could win against the strategy at most: ``cfrd`` or ``maxmargin``;
     ``unsafe`` solves for both ranges as they are. ``from_round`` is ``turn`` or ``river``; by default the next deal.
     """
-    policy = spot_policy(policy, "only a solved spot is re-solved board by board")
+    policy = policy_of(SpotPolicy, policy, "resolve_spot is for solved spots")
     begun, phases, form = time.perf_counter(), Phases(on_progress), policy.form
     number = round_to_resolve(form, from_round)
     with phases.noticing_compilation():
@@ -232,3 +236,94 @@ def resolve_spot(
         responses=responses,
         seconds=time.perf_counter() - begun,
     )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ResolvedFlops:
+    """A strategy of flop hold'em that was solved anew on every flop, evaluated exactly before and after."""
+
+    policy: HoldemPolicy
+    gadget: Gadget
+    iterations: int
+    before: BestResponses
+    responses: BestResponses
+    seconds: float
+
+    @property
+    def exploitability(self) -> float:
+        """Return the mean of what the two players could gain against the new strategy."""
+        return self.responses.exploitability
+
+    @property
+    def warning(self) -> str | None:
+        """Return what is to be said of the way it was re-solved, if anything."""
+        if self.gadget != "unsafe":
+            return None
+        unit = self.policy.rules.chip_unit()
+        return UNSAFE_BOARDS.format(before=self.before.exploitability, after=self.exploitability, unit=unit)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, each under its name."""
+        per_chip = self.policy.rules.mbb_per_chip()
+        in_mbb = {"nash_conv_mbb_before": self.before.nash_conv, "nash_conv_mbb": self.responses.nash_conv}
+        return {
+            "game": self.policy.game,
+            "gadget": self.gadget,
+            "iterations": self.iterations,
+            "boards": self.policy.form.num_boards,
+            "value": self.responses.value,
+            "exploitability_before": self.before.exploitability,
+            "exploitability": self.exploitability,
+            **({} if per_chip is None else {name: per_chip * worth for name, worth in in_mbb.items()}),
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.policy!r}, re-solved on all flops, exploitability {self.exploitability:.4g}>"
+
+
+def resolve_flops(
+    policy: AnyPolicy,
+    *,
+    gadget: Gadget = "cfrd",
+    iterations: int = BOARD_ITERATIONS,
+    threads: int = 1,
+    on_progress: OnProgress = unseen,
+) -> ResolvedFlops:
+    """Keep a strategy of flop hold'em before the flop, solve every flop anew, and evaluate both exactly.
+
+    ``gadget`` bounds the opponent by what it could win against the strategy at most: ``cfrd`` or ``maxmargin``;
+    ``unsafe`` solves for both ranges as they are. The strategy may be kept in tables, buckets or networks.
+    """
+    policy = policy_of(
+        HoldemPolicy,
+        policy,
+        "solved spots and flop hold'em are re-solved from their solution, other games from their name",
+    )
+    if not has_board_form(policy.rules):
+        raise NotSupported(f"{policy.game} has rounds after the flop: nothing here evaluates it exactly")
+    begun, phases, form = time.perf_counter(), Phases(on_progress), policy.form
+    with phases.noticing_compilation():
+        given = policy.strategy.over(form)
+        with phases.doing(EVALUATION):
+            before = policy.best_responses(policy.rules, threads=threads, on_boards=partial(_boards_done, phases))
+        with phases.doing(SOLVING, "re-solving"):
+            strategy = board_resolving.resolve_flops(
+                form, given, gadget=gadget, iterations=iterations, threads=threads, report=phases.report
+            )
+        origin = {**policy.origin, "resolved": {"gadget": gadget, "round": 1, "iterations": iterations}}
+        new = HoldemPolicy(rules=policy.rules, strategy=strategy, origin=origin)
+        with phases.doing(EVALUATION):
+            responses = new.best_responses(new.rules, threads=threads, on_boards=partial(_boards_done, phases))
+    return ResolvedFlops(
+        policy=new,
+        gadget=gadget,
+        iterations=iterations,
+        before=before,
+        responses=responses,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _boards_done(phases: Phases, done: int, boards: int) -> None:
+    phases.report("exact evaluation", done / boards)

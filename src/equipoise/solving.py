@@ -42,7 +42,7 @@ from equipoise.policies.exported import ENDINGS, arranged, read_exported
 from equipoise.policies.files import read_parts
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.open_spiel import from_open_spiel
-from equipoise.policies.opening import is_of_networks, spot_policy
+from equipoise.policies.opening import is_of_networks, policy_of
 from equipoise.policies.policy import Policy
 from equipoise.policies.spot_policy import STRATEGY, SpotPolicy
 from equipoise.runs import provenance
@@ -1060,7 +1060,7 @@ def run_file_of(directory: RunDirectory) -> str:
 
 def completed(policy: AnyPolicy, iterations: int, *, threads: int = 1, report: Report = silent) -> SpotPolicy:
     """Return the policy of a spot that ends early as one of the whole spot: what follows is solved around it."""
-    policy = spot_policy(policy, "only a spot that ends early can be completed")
+    policy = policy_of(SpotPolicy, policy, "only a spot that ends early can be completed")
     form, strategy = complete(policy.form, policy.strategy, iterations, threads=set_threads(threads), report=report)
     return SpotPolicy(form=form, strategy=strategy, origin=policy.origin)
 

@@ -115,3 +115,25 @@ def test_every_action_has_a_colour_of_its_own(raises):
     for actions in (["fold", "call", *names], ["check", *names]):
         assert len(set(action_colours(actions))) == len(actions)
     assert action_colours(["fold", "call", *names])[1:] == action_colours(["check", *names])
+
+
+def test_flops_of_a_solution_are_solved_anew(run, solved):  # noqa: F811
+    for gadget in ("cfrd", "maxmargin"):
+        options = ("--gadget", gadget, "--iterations", "400", "--threads", "2", "--trust-game", "--json")
+        code, out, err = run("resolve", "small", *options, "-o", "better.npz")
+        assert code == 0, err
+        found = last_json(out)
+        assert found["nash_conv_mbb_before"] == pytest.approx(solved["nash_conv_mbb"])
+        assert 0.0 < found["nash_conv_mbb"] < solved["nash_conv_mbb"]
+        again = last_json(run("evaluate", "better.npz", "--trust-game", "--json")[1])
+        assert again["nash_conv"] == pytest.approx(2 * found["exploitability"])
+    code, out, err = run("resolve", "small", "--gadget", "unsafe", "--iterations", "5", "--trust-game")
+    assert code == 0 and "unsafe re-solving" in err and "nash_conv_mbb_before" in out
+    for words, arguments in {
+        "--from is for solved spots": ("small", "--from", "river", "--trust-game"),
+        "leave out --values": ("small", "--values", "zero", "--trust-game"),
+        "--threads is for flop hold'em": ("kuhn_poker", "--threads", "2"),
+        "--trust-game": ("small",),
+    }.items():
+        code, _, err = run("resolve", *arguments)
+        assert code == 2 and words in err and "Traceback" not in err

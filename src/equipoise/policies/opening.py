@@ -7,7 +7,7 @@ header says runs code, and parts that do not fit together are refused.
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy.typing as npt
 
@@ -36,9 +36,12 @@ AnyPolicy = Policy | HoldemPolicy | SpotPolicy
 NETWORKS = "networks"
 
 
-def spot_policy(policy: AnyPolicy, wanted: str) -> SpotPolicy:
-    """Return a policy that must be a spot's, or say ``wanted`` and that it is none."""
-    if not isinstance(policy, SpotPolicy):
+Kind = TypeVar("Kind", Policy, HoldemPolicy, SpotPolicy)
+
+
+def policy_of(kind: type[Kind], policy: AnyPolicy, wanted: str) -> Kind:
+    """Return a policy that must be of some kind, or say ``wanted`` and that it is none."""
+    if not isinstance(policy, kind):
         raise NotSupported(f"{wanted}, and {policy.game} is none")
     return policy
 

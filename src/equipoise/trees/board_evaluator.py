@@ -351,13 +351,20 @@ class BoardEvaluator:
         return enter(self.form, (written_start(self.form, first), written_start(self.form, second)))
 
     def board_values(
-        self, player: int, strategies: tuple[BoardStrategy, BoardStrategy], entered: Entered, board: int
+        self,
+        player: int,
+        strategies: tuple[BoardStrategy, BoardStrategy],
+        entered: Entered,
+        board: int,
+        *,
+        lane: int = 0,
     ) -> RowValues:
-        """Return what a player's rows are worth on a board, as the two seats play."""
-        response, roots = np.empty_like(self._scratch[0].gradient), np.empty((2, 1, *entered.entering.shape[1:]))
-        self._value_some(0, board, board + 1, player, strategies, entered, response, *roots)
+        """Return what a player's rows are worth on a board, as the two seats play; threads have a lane each."""
+        gradient, roots = self._scratch[lane].gradient, np.empty((2, 1, *entered.entering.shape[1:]))
+        response = np.empty_like(gradient)
+        self._value_some(lane, board, board + 1, player, strategies, entered, response, *roots)
         size = int(self.form.betting[1].rows[player] * np.diff(self.form.pairs.first_pair[board : board + 2])[0])
-        return RowValues(self._scratch[0].gradient[:size].copy(), response[:size].copy())
+        return RowValues(gradient[:size].copy(), response[:size].copy())
 
     def start_values(self, player: int, strategies: tuple[BoardStrategy, BoardStrategy], entered: Entered) -> RowValues:
         """Return what a player's rows of the first round are worth; this goes through all boards."""

@@ -55,6 +55,7 @@ def print_numbers(numbers: Mapping[str, Any], *, unit: str) -> None:
     """Print named numbers, one a line, with what they are measured in."""
     units = {"value": f"{unit} to player 0", "nash_conv": unit, "exploitability": f"{unit} (nash_conv / 2)"}
     units["nash_conv_mbb"] = "mbb/g (thousandths of a big blind a game, both players' gains together)"
+    units["nash_conv_mbb_before"] = units["nash_conv_mbb"]
     units["ev_first"] = f"{unit} to the first player, its share of the pot included"
     units["exploitability_pot"] = units["exploitability_pot_before"] = "% of the pot"
     units["exploitability_before"] = units["exploitability"]
