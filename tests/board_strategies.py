@@ -48,9 +48,3 @@ class RandomStrategy:
         self.write_start(start)
         self.write_boards(0, self.form.num_boards, boards)
         return BoardTableStrategy(self.form, start, SumTable(boards, np.zeros(0, np.float32)))
-
-
-def block(form, board):
-    """Return where a board's part of a table is."""
-    first, last = form.pairs.first_pair[board : board + 2] * form.first_entries[2]
-    return slice(int(first), int(last))

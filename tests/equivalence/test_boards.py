@@ -18,7 +18,7 @@ from equipoise.trees.board_evaluator import BoardEvaluator
 from equipoise.trees.board_form import board_form, entries_before
 from equipoise.trees.compile import compile_game
 from equipoise.trees.treeplex import normalised
-from tests.board_strategies import RandomStrategy, block
+from tests.board_strategies import RandomStrategy
 from tests.equivalence.test_resume import kill_after_a_checkpoint
 from tests.holdem import small_holdem, write_small_holdem
 from tests.solvers import RULES
@@ -43,7 +43,7 @@ def small():
                 width, start, own = form.num_starting_classes, 0, start_index(form.cards, infoset.hand)
             else:
                 board, own = locate(form.cards, infoset.hand, infoset.board)
-                width, start = int(np.diff(form.pairs.first_pair)[board]), block(form, board).start
+                width, start = int(np.diff(form.pairs.first_pair)[board]), form.block(board).start
             rows += [
                 (sequence + action * stride, betting_round, start + (entry + action) * width + own)
                 for action in range(actions)

@@ -29,7 +29,7 @@ from equipoise.trees.board_places import board_places
 from equipoise.trees.compile import build_public_tree
 from equipoise.trees.public_tree import vector_form
 from equipoise.trees.situations import Situations, normalised_rows
-from tests.board_strategies import RandomStrategy, block
+from tests.board_strategies import RandomStrategy
 from tests.holdem import flop_holdem_of, small_holdem, three_rounds
 from tests.naive.lockstep_play import play_pair
 from tests.strategies import layout
@@ -228,7 +228,7 @@ def test_a_mixture_that_is_drawn_a_hand_plays_as_its_mean():
     board, own = form.cards.locate(line.hands[7], line.board)
     width, entry = int(np.diff(form.pairs.first_pair)[board]), board_places(form).entry
     first = int(betting_tree(form.game).nodes.first_child[betting_tree(form.game).node_of_text["rc/"]])
-    place = block(form, board).start + int(entry[first]) * width + own
+    place = form.block(board).start + int(entry[first]) * width + own
     assert line.probabilities[7] == pytest.approx([written[place], written[place + width]], abs=1e-12)
 
 

@@ -150,6 +150,11 @@ class BoardForm:
         """Return the round and number of each decision node, by the text of its betting."""
         return {state.text: (r, node) for r in range(2) for node, state in enumerate(self.states[r])}
 
+    def block(self, board: int) -> slice:
+        """Return where a board's part of a table is."""
+        first, last = self.pairs.first_pair[board : board + 2] * self.first_entries[2]
+        return slice(int(first), int(last))
+
 
 def entries_before(betting: Betting) -> Int64:
     """Return the number of entries before player 0's, before player 1's, and of both."""

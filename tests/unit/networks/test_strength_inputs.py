@@ -17,7 +17,6 @@ from equipoise.stores.board_average import MixturePlay, open_play
 from equipoise.trees.betting_tree import betting_tree
 from equipoise.trees.board_form import board_form
 from equipoise.trees.codes import Grid, codes_of
-from tests.board_strategies import block
 from tests.holdem import flop_holdem_of, three_rounds
 from tests.naive.strength import win_share
 from tests.suits import pair_index, start_index
@@ -128,7 +127,7 @@ def test_a_saved_policy_that_sees_strength_plays_the_same_when_it_is_opened():
     play = MixturePlay(rows, tuple([(1.0, answers_of(each, "softmax"))] for each in networks))
     opened = open_play(tree, *play.parts(), cpu)
     tables = [np.empty(form.num_start_entries), np.empty(form.num_start_entries)]
-    boards = [np.empty(block(form, 0).stop), np.empty(block(form, 0).stop)]
+    boards = [np.empty(form.block(0).stop), np.empty(form.block(0).stop)]
     for each, table, board in zip((play, opened), tables, boards, strict=True):
         each.over(form).write_start(table)
         each.over(form).write_boards(0, 1, board)
