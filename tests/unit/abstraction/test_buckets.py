@@ -34,6 +34,7 @@ from equipoise.work import Stopped
 from tests.holdem import flop_holdem_of, three_rounds
 from tests.naive import abstraction as naive
 from tests.naive.suits import canonical, renamed
+from tests.suits import locate, pair
 
 
 @pytest.mark.nojit
@@ -65,13 +66,13 @@ def test_buckets_have_equal_weight_and_stronger_hands_are_never_lower():
         weight: dict[int, int] = {}
         graded: dict[int, list[tuple[int, int]]] = {}
         ties: dict[tuple[int, int], int] = {}
-        for pair in range(cards.num_pairs):
-            hole, board = cards.pair(pair)
-            row = cards.locate(hole, board)[0]
-            raw = int(cards.board_weight[row]) * int(cards.pair_size[pair])
+        for number in range(cards.num_pairs):
+            hole, board = pair(cards, number)
+            row = locate(cards, hole, board)[0]
+            raw = int(cards.board_weight[row]) * int(cards.pair_size[number])
             path = buckets.path(hole, board)
             before, bucket = (path[betting_round - 1] if betting_round else 0), path[betting_round]
-            code = int(codes[betting_round][row if betting_round else 0, cards.pair_hand[pair]])
+            code = int(codes[betting_round][row if betting_round else 0, cards.pair_hand[number]])
             weight[bucket] = weight.get(bucket, 0) + raw
             graded.setdefault(before, []).append((code, bucket))
             ties[before, code] = ties.get((before, code), 0) + raw
