@@ -60,7 +60,7 @@ TrustGame = Annotated[
     Parameter(negative="", help="Run the Python code of the game (python:PATH) that the run or the policy names."),
 ]
 OwnGame = Annotated[
-    str | None, Parameter(name="--game", help="The game, where the run or the policy should not say: python:PATH.")
+    str | None, Parameter(name="--game", help="The game, in place of what the run or policy says: python:PATH.")
 ]
 Threads = Annotated[int, Parameter(help="Threads to use where they help; the result does not depend on it."), WHOLE]
 OnCluster = Annotated[
@@ -216,8 +216,8 @@ def solve(
 ) -> None:
     """Solve a game and save the run: configuration, log, checkpoints and policy.
 
-    Stops at whichever of --iterations, --until, --until-mbb, --seconds and --core-seconds is reached first (1000
-    iterations if none is given).
+    Stops at whichever of --iterations, --until, --until-mbb, --until-pot, --seconds and --core-seconds is reached
+    first (1000 iterations if none is given).
     """
     from equipoise.games import load_game
     from equipoise.games.catalogue import StoredText
@@ -265,11 +265,11 @@ def solve(
     loaded = load_game(game, trusted=trust_game)
     if lock:
         if not isinstance(loaded, Spot):
-            raise NotSupported(f"--lock is for spots; {loaded.name} is none")
+            raise NotSupported(f"--lock is for spots; {loaded.name} is not a spot")
         loaded = locked(loaded, lock)
     if values is not None:
         if not isinstance(loaded, Spot):
-            raise NotSupported(f"--values is for spots; {loaded.name} is none")
+            raise NotSupported(f"--values is for spots; {loaded.name} is not a spot")
         loaded = valued(loaded, values)
     algorithm = options.pop("algorithm", None)
     if algorithm is None:
@@ -777,7 +777,7 @@ def match(
         if cluster is not None:
             raise NotSupported("--exact is worked out on one machine: leave out --cluster, or give --threads")
         if standings is not None:
-            raise NotSupported("--exact plays no hands, so it stands nowhere in between; leave out --standings")
+            raise NotSupported("--exact plays no hands, so there are no standings on the way; leave out --standings")
         with show_counts(f"{a} against {b}", hands=0) as watched:
             expected = exact_match(*players, game=game, threads=threads, on_boards=watched.boards)
         played = expected.rules
@@ -916,7 +916,7 @@ def show(
             )
         return _show_spot(policy, line or "", board or "", hand or "", runouts, output, json)
     if runouts:
-        raise NotSupported(f"--runouts is for spots; {policy.game} is none")
+        raise NotSupported(f"--runouts is for spots; {policy.game} is not a spot")
     if isinstance(policy, HoldemPolicy):
         if player is not None or limit is not None:
             raise NotSupported(
@@ -1070,7 +1070,7 @@ def explore(
     limit: Annotated[int | None, Parameter(help="Show at most this many rows."), WHOLE] = None,
     threads: Threads = 1,
     device: Device = "auto",
-    game: Annotated[str | None, Parameter(help="The game, where RUN does not say it.")] = None,
+    game: Annotated[str | None, Parameter(help="The game, if RUN does not name it.")] = None,
     trust_game: TrustGame = False,
     json: Json = False,
 ) -> None:

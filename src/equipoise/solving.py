@@ -272,7 +272,7 @@ def solve(
     (NFSP: 1000 and 2), which are read at 90 million infosets. Larger hold'em games are not evaluated: value, nash_conv
     and exploitability of their solutions are NaN.
     ``preset`` names other defaults of the algorithm's parameters; ``init_from`` is a run of the same game, tabular or
-    neural, whose sums the networks take over before they go on; ``device`` is where networks are
+    neural: networks are initialised from its sums; ``device`` is where networks are
     (``auto``: on an accelerator if there is one, else on the CPU); ``network`` is a network of your own: a function
     from the numbers of inputs and outputs to a torch module (docs/extending.md); ``cluster`` shares the work with the
     workers of a Ray cluster (``local:N``, ``auto`` or ``ray://HOST:PORT``), with the same result; ``tensorboard``
@@ -481,7 +481,7 @@ def rehearse(
 
 
 def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> str | None:
-    """Return in words what makes a run on disk another one than is wanted (see ``configured``); None: nothing does."""
+    """Return in words how a run on disk differs from the one that is wanted (see ``configured``); None: it does not."""
     found = dict(RunDirectory.open(run).config)
     if found["algorithm"] == wanted["algorithm"]:
         recipe = find_recipe(wanted["algorithm"])
@@ -495,12 +495,12 @@ def difference_from(run: str | Path, wanted: Mapping[str, Any], game: Game) -> s
 def _require_divisible(
     cluster: str | None, recipe: Recipe, representation: Representation, game: Game, config: Mapping[str, Any]
 ) -> None:
-    """Refuse a cluster for what is worked on by one machine."""
+    """Refuse a cluster for what runs on one machine only."""
     if cluster is None:
         return
     workers_wanted(cluster)
     if (why := recipe.why_alone(representation, config["parameters"])) is not None:
-        raise NotSupported(f"{recipe.name} on {game.name} is worked on by one machine: leave out --cluster, or {why}")
+        raise NotSupported(f"{recipe.name} on {game.name} runs on one machine: leave out --cluster, or {why}")
     if config["device"] != "cpu":
         raise NotSupported(f"workers read networks on CPUs, and these are on {config['device']}: give --device cpu")
     if config["stop"].get("core_seconds") is not None:
@@ -599,9 +599,7 @@ def _start_from(
     its_own = _recorded_representation(directory, game)
     found, iteration = _restored(directory, game, its_own, phases)
     if not found.hands_over or not its_own.listed:
-        raise NotSupported(
-            f"{source} is a run of {directory.config['algorithm']}, from which nothing can be initialised"
-        )
+        raise NotSupported(f"{source} is a run of {directory.config['algorithm']}, which cannot initialise another run")
     if its_own is not representation:
         raise NotSupported(f"{source} was solved with --engine {its_own.name}; give the same engine here")
     found.conclude(phases.report)
@@ -647,8 +645,8 @@ def _require_layout(directory: RunDirectory, layout: str) -> None:
     """Refuse a run whose numbers belong to other infosets than they would here."""
     if "layout" in directory.config and directory.config["layout"]["hash"] != layout:
         raise NotSupported(
-            f"{directory.path} has its tables in another order, or for other buckets, than they would have here: go on "
-            "on the machine and with the version it was made with "
+            f"the tables of {directory.path} are in a different order, or for other buckets, than they would be here: "
+            "resume it on the machine and with the version that it was made with "
             f"(equipoise {directory.config['versions'].get('equipoise')}), or solve it again"
         )
 
@@ -669,8 +667,8 @@ def _recorded_representation(directory: RunDirectory, game: Game) -> Representat
     if recorded != chosen.name:
         made_with = config["versions"].get("equipoise")
         raise NotSupported(
-            f"{directory.path} sees {game.name} as '{recorded}', and this version sees it as '{chosen.name}': go on "
-            f"with the version it was made with (equipoise {made_with}), or solve it again"
+            f"{directory.path} sees {game.name} as '{recorded}', and this version sees it as '{chosen.name}': "
+            f"resume it with the version that it was made with (equipoise {made_with}), or solve it again"
         )
     return chosen
 

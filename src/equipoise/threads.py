@@ -1,7 +1,7 @@
 """How work is shared over threads: how many a loop uses from step to step, and parts that threads take in turn.
 
 Results never depend on threads: every kernel adds in the same order for any number of them. So a loop may change their
-number while it goes, and does: beside other busy programs a thread that is off its core holds up all that wait for it,
+number while it goes, and does: next to other busy programs a thread that is off its core holds up all that wait for it,
 and many threads can be ten times slower than one.
 """
 
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 
 def require_threads(count: int) -> None:
-    """Refuse a number of threads that is none."""
+    """Refuse what is not a number of threads."""
     require_whole("threads", count)
 
 

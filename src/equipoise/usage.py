@@ -17,7 +17,7 @@ from equipoise.errors import InvalidParameter, nearest
 
 
 def _whole(kind: object, tokens: Sequence[Token]) -> int:
-    """Read a whole number; 1e6 is one, 1.5 is none."""
+    """Read a whole number; 1e6 is one, 1.5 is not."""
     text = tokens[0].value
     try:
         return int(text)

@@ -166,5 +166,5 @@ def test_what_cannot_be_shared_out_says_so(name, game, given, said):
     why = recipe.why_alone(representation, chosen)
     assert why is None if said is None else said in why
     if said is not None:
-        with pytest.raises(NotSupported, match="worked on by one machine: leave out --cluster, or "):
+        with pytest.raises(NotSupported, match="runs on one machine: leave out --cluster, or "):
             equipoise.solve(game, name, parameters=given, cluster="local:2")

@@ -33,6 +33,7 @@ from tests.board_strategies import RandomStrategy
 from tests.holdem import flop_holdem_of, small_holdem, three_rounds
 from tests.naive.lockstep_play import play_pair
 from tests.strategies import layout
+from tests.suits import locate
 
 
 @cache
@@ -225,7 +226,7 @@ def test_a_mixture_that_is_drawn_a_hand_plays_as_its_mean():
     written = np.empty(form.num_entries)
     policy.strategy.write_boards(0, form.num_boards, written)
     line = policy.line("rc/", "5c4d")
-    board, own = form.cards.locate(line.hands[7], line.board)
+    board, own = locate(form.cards, line.hands[7], line.board)
     width, entry = int(np.diff(form.pairs.first_pair)[board]), board_places(form).entry
     first = int(betting_tree(form.game).nodes.first_child[betting_tree(form.game).node_of_text["rc/"]])
     place = form.block(board).start + int(entry[first]) * width + own

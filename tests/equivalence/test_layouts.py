@@ -101,7 +101,7 @@ def test_another_order_is_refused(tmp_path, monkeypatch):
         with monkeypatch.context() as other:
             other.setattr("equipoise.sampling.tree.digest", lambda *parts: "other")
             other.setattr("equipoise.trees.sequence_form.digest", lambda *parts: "other")
-            with pytest.raises(NotSupported, match="has its tables in another order"):
+            with pytest.raises(NotSupported, match="are in a different order"):
                 equipoise.resume(run, iterations=40)
         assert equipoise.resume(run, iterations=40).iterations == 40
 

@@ -76,7 +76,7 @@ def test_values_at_leaves_change_what_is_played():
         ("Td9d6hQc2c", {"until": "river"}, "has no round to end before"),
         ("Td9d6hQc", {"until": "tuesday"}, "is not a round; give turn or river"),
         ("Td9d6hQc", {"values": "zero"}, "give until=river, too"),
-        ("Td9d6hQc", {"until": "river", "values": "zero", "rake": 0.05}, "knows no rake"),
+        ("Td9d6hQc", {"until": "river", "values": "zero", "rake": 0.05}, "ignores rake"),
     ],
 )
 def test_what_makes_no_sense_is_refused(board, more, words):

@@ -137,7 +137,7 @@ def test_locks_in_files(tmp_path):
         ("r200f:QQ=c", "the hand is over"),
         ("c:QR=c", "range part 'QR'"),
         ("c:QQ:0.5=c", "leave out weights"),
-        ("c:QQ=raise", "'raise' is none of the actions there: check (c), bet 200 (r200), bet 900 (all-in) (r900)"),
+        ("c:QQ=raise", "'raise' is not one of the actions there: check (c), bet 200 (r200), bet 900 (all-in) (r900)"),
         ("c:QQ=c:0.3", "add up to 0.3, not to 1"),
         ("c:QQ=c:0.3,r200:0.6", "add up to 0.9, not to 1"),
         ("c:QQ=c:0.3,r200", "'r200' needs a share"),

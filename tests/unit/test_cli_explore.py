@@ -42,7 +42,7 @@ def play(run, monkeypatch, answers, *arguments):  # noqa: F811
 
 def test_a_hand_is_played_kept_and_gone_on_with(run, kuhn, monkeypatch, tmp_path):  # noqa: F811
     code, out, err = play(run, monkeypatch, ["what", "q"], kuhn, "--seed", "1", "--costs")
-    assert code == 0 and "'what' is none of pass, bet" in err
+    assert code == 0 and "'what' is not one of pass, bet" in err
     assert "go on with: equipoise play --session plays/kuhn/session.json" in out
     kept = json.loads((tmp_path / "plays/kuhn/session.json").read_text())
     assert len(kept["hands"]) == 1 and kept["costs"] is True

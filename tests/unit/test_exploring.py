@@ -158,7 +158,7 @@ def test_wrong_places_are_told(policies):
         (poker, {"line": "cr", "board": "Ks"}, "at most 0"),
         (poker, {"line": "crx"}, "x"),
         (poker, {"path": "0"}, "--line"),
-        (tree, {"path": "0.7"}, "7 is none"),
+        (tree, {"path": "0.7"}, "7 is not one of them"),
         (tree, {"path": "0.peek"}, "'peek' is no action"),
         (tree, {"line": "c"}, "--path"),
     ]:

@@ -193,7 +193,7 @@ def test_a_file_never_makes_code_run(evil, command, monkeypatch, capsys):
     command = [word.format(run=folder) for word in command]
     code, said = run(monkeypatch, capsys, *command)
     assert code == 2
-    assert "no file makes code run" in said or command[0] == "solve"
+    assert "no file may run code by itself" in said or command[0] == "solve"
     assert not mark.exists()
     if command[0] in ("evaluate", "match", "resume"):
         run(monkeypatch, capsys, *command, "--trust-game")
@@ -210,7 +210,7 @@ def test_looking_at_a_run_runs_no_code(evil, monkeypatch, capsys):
     assert run(monkeypatch, capsys, "plot", folder, "-o", folder / "x.svg")[0] == 0
     (folder / "policy.npz").unlink()
     code, said = run(monkeypatch, capsys, "show", folder)
-    assert (code, "no file makes code run" in said) == (2, True)
+    assert (code, "no file may run code by itself" in said) == (2, True)
     assert not mark.exists()
 
 

@@ -1,6 +1,6 @@
 """A map from (private hand, board) to a bucket, round by round, as flat arrays that kernels read in one place.
 
-A hand beside a raw board is looked up on the board's canonical twin, where it has a *code*. Either the code is the
+A hand on a raw board is looked up on the board's canonical twin, where it has a *code*. Either the code is the
 bucket, or buckets of earlier rounds are remembered: then the *cuts* of the bucket so far divide codes into new buckets.
 """
 

@@ -61,13 +61,13 @@ ENOUGH = 0.002  # passes end when one lowers the squared error by less than this
 class Features(Protocol):
     """What hands are compared by in one round."""
 
-    def beside(self, boards: Int64) -> Float:
+    def on(self, boards: Int64) -> Float:
         """Return the features of the hands that are possible on some boards, board after board."""
 
 
 @kernel
 def _list_live(boards: Cards, hands: Cards, listed: Int64) -> None:
-    """Write, by board, the hands that are possible beside it."""
+    """Write, by board, the hands that are possible on it."""
     live = np.empty(hands.shape[0], np.int64)
     for board in range(boards.shape[0]):
         count = live_hands(boards[board], hands, live)
@@ -75,7 +75,7 @@ def _list_live(boards: Cards, hands: Cards, listed: Int64) -> None:
 
 
 def hands_beside(boards: Cards, deck_size: int) -> Int64:
-    """Return the hands that are possible beside each of some boards, ``[boards, live hands]``."""
+    """Return the hands that are possible on each of some boards, ``[boards, live hands]``."""
     hands = sets_of_cards(deck_size, HOLE_CARDS)
     listed = np.empty((len(boards), comb(deck_size - boards.shape[1], HOLE_CARDS)), np.int64)
     _list_live(boards, hands, listed)
@@ -141,7 +141,7 @@ class OpponentStrength:
         self.boards, self.bits = boards.rounds[-1].boards, tables.bits
         self.hands = sets_of_cards(boards.deck_size, HOLE_CARDS)
 
-    def beside(self, boards: Int64) -> Float:
+    def on(self, boards: Int64) -> Float:
         """Return the features of the hands that are possible on some boards, board after board."""
         live = comb(self.bits.size - self.boards.shape[1], HOLE_CARDS)
         features = np.empty((len(boards) * live, OPPONENT_GROUPS + 1))
@@ -213,7 +213,7 @@ class FutureStrength:
                 self.histogram,
             )
 
-    def beside(self, boards: Int64) -> Float:
+    def on(self, boards: Int64) -> Float:
         """Return the features of the hands that are possible on some boards, board after board."""
         own = self.cards.hand_class[boards]
         pairs = (self.cards.first_pair[boards][:, None] + own)[own != NO_CLASS]
@@ -288,7 +288,7 @@ def fit_centres(boards: CanonicalBoards, features: Features, deck_size: int, cou
     live = comb(deck_size - boards.boards.shape[1], HOLE_CARDS)
     chosen = np.arange(0, len(boards.boards), -(-len(boards.boards) * live // MOST_POINTS))
     # Most hands share their features with others, on this board or on another one: each vector is one point.
-    distinct, point_of = np.unique(features.beside(chosen), axis=0, return_inverse=True)
+    distinct, point_of = np.unique(features.on(chosen), axis=0, return_inverse=True)
     if count > len(distinct):
         raise InvalidParameter(
             f"buckets=kmeans:{count} is too many: on boards of {boards.boards.shape[1]} cards only {len(distinct):,} "
@@ -321,5 +321,5 @@ def cluster_tables(boards: RoundBoards, count: int, parts: Parts) -> BucketTable
         for begin, end in parts.loop(what, len(current.boards), codes):
             chosen = np.arange(begin, end)
             live = hands_beside(current.boards[chosen], boards.deck_size)
-            codes[chosen[:, None], live] = nearest(centres, features.beside(chosen))[1].reshape(live.shape)
+            codes[chosen[:, None], live] = nearest(centres, features.on(chosen))[1].reshape(live.shape)
     return tables

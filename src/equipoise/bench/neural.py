@@ -1,4 +1,4 @@
-"""The suite ``neural``: Deep CFR beside OpenSpiel's in PyTorch, and what the parts of Double Neural CFR take.
+"""The suite ``neural``: Deep CFR against OpenSpiel's in PyTorch, and what the parts of Double Neural CFR take.
 
 OpenSpiel's Deep CFR has the settings that its own example recommends, on one core and one thread, as we have. It is
 run iteration by iteration, by the parts of its ``solve``, so that its clock can be read in between. What is counted:

@@ -1,4 +1,4 @@
-"""The peers that we measure ourselves beside. They are imported here and nowhere else in the package's benchmarks."""
+"""The peers that we measure ourselves against. They are imported here and nowhere else in the package's benchmarks."""
 
 import importlib
 import io

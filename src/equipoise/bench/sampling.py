@@ -1,4 +1,4 @@
-"""The suite ``sampling``: Monte Carlo CFR beside OpenSpiel's C++ and LiteEFG, and two threads beside one.
+"""The suite ``sampling``: Monte Carlo CFR against OpenSpiel's C++ and LiteEFG, and two threads against one.
 
 How nodes are counted: a traversal of a scheme at a strategy visits the same histories in every program, however the
 program stores them. So work is converted by traversals. The *nodes* of an iteration (one traversal for each player)
@@ -156,7 +156,7 @@ class _Suite(Suite):
     """The rows."""
 
     def nodes(self, algorithm: str, text: str, required: dict[str, float]) -> Row:
-        """Measure nodes a second beside the peers, converted by traversals."""
+        """Measure nodes a second, and those of the peers, converted by traversals."""
         work = f"{NAMES[algorithm]}, {text}"
         nodes = mean_nodes(_make(algorithm, text, engine="sequence"), warm_up=WARM_UP, counted=COUNTED)
         solver = _make(algorithm, text)

@@ -1,4 +1,4 @@
-"""The suite ``spots``: reference spots to half a per cent of the pot, beside postflop-solver, on one thread.
+"""The suite ``spots``: reference spots to half a per cent of the pot, against postflop-solver, on one thread.
 
 Times are processor seconds of the iterations alone, which is also what the peer's numbers are: exploitability is
 computed every ten iterations, ours exactly, and its time is not counted on either side.

@@ -1,4 +1,4 @@
-"""The suite ``tabular``: full-width CFR+ and exact best responses, beside OpenSpiel's C++ and LiteEFG.
+"""The suite ``tabular``: full-width CFR+ and exact best responses, against OpenSpiel's C++ and LiteEFG.
 
 Nothing is timed before it is shown to be the same work: the peers must come to our exploitability after the same
 iterations, and to our nash_conv of the same policy. Conventions that this rests on:

@@ -73,7 +73,8 @@ class Luck(NamedTuple):
 
 def paying_reach(payments: Payments, opponent_hands: int) -> Payments:
     """Return payments of 1 to the player at each leaf, from the same numbers: what they add up to is reach."""
-    # After the numbers of showdowns, a board's kernel writes the reach beside the own cards for every column.
+    # After the numbers of showdowns, a board's kernel writes for every column the reach of the hands that share no card
+    # with the own.
     chance = 1.0 / opponent_hands
     return payments._replace(
         showdown_number=payments.showdown_number + np.uint64(payments.showdowns),

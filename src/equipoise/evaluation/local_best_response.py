@@ -107,7 +107,7 @@ def local_best_response(
 ) -> LocalBestResponse:
     """Let local best response play ``hands`` hands against a player, half of them from each seat."""
     if not isinstance(game, PokerGame):
-        raise NotSupported(f"local best response is for poker; {game.name} is none")
+        raise NotSupported(f"local best response is for poker; {game.name} is not poker")
     require_whole("hands", hands, low=4)
     require_seed(seed)
     responder = Responder(player, game, menu)

@@ -271,7 +271,7 @@ class Session:
             raise InvalidParameter("no hand is being played; deal one")
         _, actions, _, _ = self._referee.position(state)
         if not 0 <= place < len(actions):
-            raise InvalidParameter(f"there are {len(actions)} actions, numbered from 0; {place} is none")
+            raise InvalidParameter(f"there are {len(actions)} actions, numbered from 0; {place} is not one of them")
         hand.actions.append(actions[place])
         self._advance()
         return next(each for each in reversed(self.decisions(len(self.record.hands) - 1)))

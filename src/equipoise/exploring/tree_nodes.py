@@ -44,7 +44,7 @@ class TreePlace:
                     said = BETWEEN.join(map(str, self.path))
                     raise InvalidNotation(
                         f"path {said}: after {len(names)} step(s) there are {len(actions)} actions, numbered from 0; "
-                        f"{place} is none"
+                        f"{place} is not one of them"
                     )
                 names.append(state.action_name(actions[place]))
                 state = referee.child(state, actions[place])

@@ -223,8 +223,8 @@ def load_game(text: str, *, trusted: bool = False) -> Game:
     if rest and scheme == "python":
         if stored and not trusted:
             raise NotTrusted(
-                f"the run or policy names {text}, which is Python code, and no file makes code run: if you trust it, "
-                "add --trust-game (in Python trust_game=True), or name the game yourself with --game (game=...)"
+                f"the run or policy names {text}, which is Python code, and no file may run code by itself: if you "
+                "trust it, add --trust-game (trust_game=True), or name the game yourself with --game (game=...)"
             )
         return load_python_file(rest)
     if rest and scheme == "spot":

@@ -105,7 +105,7 @@ def _shares(text: str, rules: BettingRules, line: BettingState, name_of: NameOf)
         number_of = known.get(" ".join(action_name.casefold().split()))
         if number_of is None:
             listed = ", ".join(f"{name_of(line, action)} ({action_text(rules, line, action)})" for action in legal)
-            raise InvalidNotation(f"'{action_name}' is none of the actions there: {listed}")
+            raise InvalidNotation(f"'{action_name}' is not one of the actions there: {listed}")
         if shares[number_of] > 0.0:
             raise InvalidNotation(f"'{action_name}' is given twice")
         if not colon and len(parts) > 1:

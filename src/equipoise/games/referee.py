@@ -88,7 +88,7 @@ class Referee:
     def require_text(self, key: str) -> None:
         """Refuse a key that cannot be written to files."""
         if "\0" in key:
-            raise BrokenRules(f"infoset_key() is {_short(key)}: a key cannot contain NUL, which parts keys in files")
+            raise BrokenRules(f"infoset_key() is {_short(key)}: a key cannot contain NUL, which ends keys in files")
         if not _can_be_written(key):
             raise BrokenRules(f"infoset_key() is {_short(key)}, which is not valid Unicode text")
 

@@ -304,7 +304,7 @@ class SpotState(State):
         if self.game.rake.share > 0.0:
             raise InvalidParameter("a spot with rake is not zero-sum: leave out rake to play or list it")
         if self.game.values not in VALUES and self.game.is_left_open(self.betting):
-            raise InvalidParameter("what a network says of a whole range pays no single hand: leave out values to play")
+            raise InvalidParameter("a network values whole ranges, not single hands: leave out values to play")
         won, _ = self.game.winnings(self.betting)
         if self.betting.folded >= 0:
             return won if self.betting.folded == 1 else -won
@@ -438,7 +438,7 @@ def valued(game: Spot, values: str) -> Spot:
     if game.until is None:
         raise InvalidParameter(f"spot: values={values} says what a spot is worth where it ends; give until=river, too")
     if game.rake.share > 0.0 and values not in (CHECK_DOWN, EXACT):
-        raise InvalidParameter(f"spot: values={values} knows no rake; leave out rake, or take check-down or exact")
+        raise InvalidParameter(f"spot: values={values} ignores rake; leave out rake, or choose check-down or exact")
     return replace(game, values=values)
 
 

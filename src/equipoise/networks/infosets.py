@@ -117,7 +117,7 @@ class Infosets:
         raise NotSupported("network=cards is for hold'em games that are too large to list; choose mlp or lstm")
 
     def on_grid(self, grid: Grid) -> Holdings:
-        raise NotSupported("listed infosets are no pairs of holdings and betting nodes")
+        raise NotSupported("listed infosets are not pairs of holdings and betting nodes")
 
     @cached_property
     def trie(self) -> Trie:

@@ -33,7 +33,9 @@ class OwnArchitecture:
     def make(self, seen: SeenRows, rows: Which) -> "OwnNetwork":
         module = self.build(seen.vectors(rows).shape[1], seen.num_columns)
         if not isinstance(module, nn.Module):
-            raise InvalidParameter(f"network: {self.name}(inputs, outputs) returned {type(module).__name__}, no module")
+            raise InvalidParameter(
+                f"network: {self.name}(inputs, outputs) returned {type(module).__name__}, not a torch.nn.Module"
+            )
         return OwnNetwork(module, seen.num_columns, self)
 
     def header(self) -> Mapping[str, Any]:

@@ -39,7 +39,7 @@ def _write_wins(
     numbers: Float,
     out: Float,
 ) -> None:
-    """Write, by pair, what a hand wins less what it loses, over all hands beside it: of all, then of each group."""
+    """Write, by pair, what a hand wins less what it loses over hands that share no card with it: all, then by group."""
     columns = payments.columns
     for board in range(pairs.first_pair.size - 1):
         first_pair = pairs.first_pair[board]
@@ -110,7 +110,7 @@ def hand_strength(game: PokerGame) -> HandStrength:
     if not has_board_form(game):
         raise NotSupported(
             f"strength=yes is for games that end on the board cards of their second round, such as flop_holdem; "
-            f"{game.name} is none"
+            f"{game.name} is not one of them"
         )
     form = board_form(game)
     start_class, weight = form.pairs.start_class, form.pairs.start_weight

@@ -37,7 +37,7 @@ def read_exported(path: str | Path, game: str | None = None) -> Policy:
         raise DamagedFile(f"{path} is not a policy as equipoise exports it ({error})") from None
     name = game if game is not None else told.get("game")
     if not isinstance(name, str):
-        raise InvalidParameter(f"{path} does not say what game it is of; give --game, such as --game leduc_poker")
+        raise InvalidParameter(f"{path} does not say which game it is for; give --game, such as --game leduc_poker")
     for key, (_, actions, _) in infosets.items():
         total = sum(actions.values())
         if not (abs(total - 1.0) <= ROUNDING and min(actions.values()) >= 0.0):

@@ -40,9 +40,9 @@ Kind = TypeVar("Kind", Policy, HoldemPolicy, SpotPolicy)
 
 
 def policy_of(kind: type[Kind], policy: AnyPolicy, wanted: str) -> Kind:
-    """Return a policy that must be of some kind, or say ``wanted`` and that it is none."""
+    """Return a policy that must be of some kind, or say ``wanted`` and that it is not one."""
     if not isinstance(policy, kind):
-        raise NotSupported(f"{wanted}, and {policy.game} is none")
+        raise NotSupported(f"{wanted}, and {policy.game} is not one")
     return policy
 
 
@@ -110,7 +110,7 @@ def _open_spot(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 
 def _require_order(header: Mapping[str, Any], layout: str, name: str) -> None:
     if header["layout"] != layout:
-        raise NotSupported(f"{name} has its tables in another order than this version of equipoise: solve it again")
+        raise NotSupported(f"{name} has its tables in a different order from this version of equipoise: solve it again")
 
 
 def _open_holdem(

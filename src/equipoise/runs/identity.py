@@ -17,7 +17,7 @@ FIRST_REVISION = 1  # of an algorithm, and of runs that do not say theirs
 
 
 def difference(found: Config, wanted: Config) -> str | None:
-    """Return in words what makes a run another one than is wanted; None: it is the same.
+    """Return in words what makes a run different from the one that is wanted; None: it is the same.
 
     What ``wanted`` leaves open (None, or nothing) may be anything.
     """

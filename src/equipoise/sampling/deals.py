@@ -32,7 +32,7 @@ LOST, TIED, WON = 0, 1, 2  # player 0's showdown: places in SHOWDOWN
 SHOWDOWN = (-1.0, 0.0, 1.0)
 NO_SHOWDOWN = (1.0, 1.0, 1.0)
 MOST_CARDS = 9  # two hands and five on the board
-SCRATCH = 3 * MOST_CARDS  # numbers needed beside the deal itself
+SCRATCH = 3 * MOST_CARDS  # numbers needed besides the deal itself
 
 
 @inlined

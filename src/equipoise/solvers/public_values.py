@@ -44,7 +44,7 @@ def chips_at(tree: PublicTree, node: int) -> float:
 def stack_of(game: Game) -> float:
     """Return what a player can lose, for scale."""
     if not isinstance(game, PokerGame):
-        raise NotSupported(f"value networks are trained for poker games, and {game.name} is none")
+        raise NotSupported(f"value networks are trained for poker games, and {game.name} is not one")
     return float(game.betting.stack or 1)
 
 

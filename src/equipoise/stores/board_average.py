@@ -173,5 +173,5 @@ def open_play(
         raise ValueError("it does not say what its networks see of cards")
     rows = poker_rows(tree, header["cards"], strength=header.get("strength") is True)
     if header["layout"] != rows.digest:
-        raise NotSupported("its networks see infosets in another way than networks of this version of equipoise")
+        raise NotSupported("its networks see infosets differently from those of this version of equipoise")
     return MixturePlay(rows, open_mixtures(rows, header, arrays, device, own))

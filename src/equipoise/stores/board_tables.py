@@ -174,7 +174,7 @@ class BoardTableStrategy:
         return {"kind": "boards", "layout": self.form.layout}, {**arrays, "scale": self.sums.scale}
 
     def write_start(self, out: Float) -> None:
-        """Write the probabilities of the first round: those of one board that is no board."""
+        """Write the probabilities of the first round, in which no board is treated as one."""
         betting = self.form.betting[0]
         pairs = self.form.pairs._replace(first_pair=np.array([0, self.form.num_starting_classes]))
         _write_normalised(betting, pairs, entries_before(betting), self._start_table, 0, 1, out)

@@ -1,6 +1,6 @@
 """Exact value and best responses of any strategy on a board form, some boards at a time; and of one against another.
 
-A strategy need not be a table: it writes the probabilities beside a few boards when it is asked to, so that networks
+A strategy need not be a table: it writes the probabilities on a few boards when it is asked to, so that networks
 and abstractions are evaluated in the full game without a second table of its size. Sums are in double precision,
 whatever the strategy is stored in.
 """

@@ -1,7 +1,7 @@
 """Two rounds of betting with one deal of board cards between them, as boards x hands up to suits: flop hold'em.
 
 The vector form (public_tree.py) has one vector over all (board, hand) pairs; here each canonical board has vectors of
-its own, one number per class of hands, and is worked on by itself. A board's part of a table lies together::
+its own, one number per class of hands, and is solved by itself. A board's part of a table lies together::
 
     number of (board b, player p, entry e, class c) = first_pair[b] * entries + (first_entry[p] + e) * classes(b) + c
 
@@ -43,8 +43,8 @@ class Payments(NamedTuple):
 
     The opponent's rows that end in a leaf become *columns*, those that end in a showdown first; both kinds are padded.
     A board's kernel gives each class of hands one number a showdown column (won minus lost), then one a column (the
-    opponent's reach beside the own cards). A player's row ends in at most one showdown and one fold, by the opponent's
-    next action or by its own: it is worth the sum of amount x number of both.
+    opponent's reach with hands that share no card with the own). A player's row ends in at most one showdown and one
+    fold, by the opponent's next action or by its own: it is worth the sum of amount x number of both.
     """
 
     showdowns: int  # columns that need the order of hands, padded
@@ -203,12 +203,12 @@ def board_form(game: Game) -> BoardForm:
     second, second_nodes, second_states, ends = round_rows(tree, [leaf.node for leaf in closings], 1)
     deck = cards.deck_size
     others = comb(deck - HOLE_CARDS, HOLE_CARDS)
-    others_beside_board = comb(deck - HOLE_CARDS - game.board_cards[1], HOLE_CARDS)
+    others_on_board = comb(deck - HOLE_CARDS - game.board_cards[1], HOLE_CARDS)
     return BoardForm(
         game=game,
         cards=cards,
         betting=(first, second),
-        payments=(_payments(first, folds, others), _payments(second, ends, others_beside_board)),
+        payments=(_payments(first, folds, others), _payments(second, ends, others_on_board)),
         nodes=(first_nodes, second_nodes),
         states=(first_states, second_states),
         closings=np.array([[leaf.rows[player] for leaf in closings] for player in range(2)]),

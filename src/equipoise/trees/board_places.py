@@ -20,7 +20,7 @@ class BoardPlaces(NamedTuple):
     entry: Int64  # [nodes] of the action that leads to a node, in the table of the round in which it is taken
 
     def classes(self, cards: Int8, *, second_round: bool) -> tuple[Int64, Int64]:
-        """Return the canonical boards of rows of cards (private, then board), and the hands' classes beside them.
+        """Return the canonical boards of rows of cards (private, then board), and the classes of the hands on them.
 
         Before the board there is none: boards are 0, and classes are those of starting hands.
         """

@@ -6,7 +6,7 @@ because the two add up to twice the axis, the share of player 0 holds both. The 
 narrow at both ends, how wide groups of tied hands are there, how likely a tie is, and the stack over the pot. It says,
 at the ends of the bins, what a hand gains over checking down; hands in between are interpolated.
 
-    value of a hand = (check-down + network) x pot x reach of the opponent's hands beside it
+    value of a hand = (check-down + network) x pot x reach of the opponent's hands that share no card with it
 
 Check-down and reach are exact, with all cards removed. Values are made zero-sum by taking half of what is left over
 from both. Strength is that of the showdown on the river; before it, the mean over the cards to come.

@@ -101,7 +101,7 @@ def read_choice(text: str, actions: Sequence[Mapping[str, Any]]) -> int:
     begun = [place for place, name in enumerate(names) if word and name.startswith(word)]
     if len(begun) == 1:
         return begun[0]
-    raise InvalidParameter(f"'{text.strip()}' is none of {', '.join(action['name'] for action in actions)}")
+    raise InvalidParameter(f"'{text.strip()}' is not one of {', '.join(action['name'] for action in actions)}")
 
 
 def prompt_of(actions: Sequence[Mapping[str, Any]]) -> str:

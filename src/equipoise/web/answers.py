@@ -166,7 +166,7 @@ def status_of(error: EquipoiseError) -> int:
 
 
 def as_json(content: object) -> bytes:
-    """Return JSON that every browser reads: a number that is none becomes null."""
+    """Return JSON that every browser reads: what is not a finite number becomes null."""
     return json.dumps(
         _finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
     ).encode()

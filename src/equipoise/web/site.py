@@ -153,7 +153,7 @@ class Site:
         """Return the game that a policy file is of; CSV does not say it, and takes the one that was given."""
         if file.suffix == ".csv":
             if len(self.given_games) != 1:
-                raise InvalidParameter(f"{file} does not say which game it is of: equipoise serve {file} GAME")
+                raise InvalidParameter(f"{file} does not say which game it is for: equipoise serve {file} GAME")
             return self.given_games[0]
         return read_exported(file, None).game if file.suffix == ".json" else game_named_in(file)
 

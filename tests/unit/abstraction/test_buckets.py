@@ -34,6 +34,7 @@ from equipoise.work import Stopped
 from tests.holdem import flop_holdem_of, three_rounds
 from tests.naive import abstraction as naive
 from tests.naive.suits import canonical, renamed
+from tests.suits import locate, pair
 
 
 @pytest.mark.nojit
@@ -65,13 +66,13 @@ def test_buckets_have_equal_weight_and_stronger_hands_are_never_lower():
         weight: dict[int, int] = {}
         graded: dict[int, list[tuple[int, int]]] = {}
         ties: dict[tuple[int, int], int] = {}
-        for pair in range(cards.num_pairs):
-            hole, board = cards.pair(pair)
-            row = cards.locate(hole, board)[0]
-            raw = int(cards.board_weight[row]) * int(cards.pair_size[pair])
+        for number in range(cards.num_pairs):
+            hole, board = pair(cards, number)
+            row = locate(cards, hole, board)[0]
+            raw = int(cards.board_weight[row]) * int(cards.pair_size[number])
             path = buckets.path(hole, board)
             before, bucket = (path[betting_round - 1] if betting_round else 0), path[betting_round]
-            code = int(codes[betting_round][row if betting_round else 0, cards.pair_hand[pair]])
+            code = int(codes[betting_round][row if betting_round else 0, cards.pair_hand[number]])
             weight[bucket] = weight.get(bucket, 0) + raw
             graded.setdefault(before, []).append((code, bucket))
             ties[before, code] = ties.get((before, code), 0) + raw
@@ -132,7 +133,7 @@ def test_features_are_strengths_against_groups():
     tables = empty_tables(boards)
     start = grade_strength(boards, tables, 2, Parts())[0][0]
     listed = boards.rounds[1].boards
-    features = OpponentStrength(boards, tables, start).beside(np.arange(len(listed)))
+    features = OpponentStrength(boards, tables, start).on(np.arange(len(listed)))
     live = hands_beside(listed, 12)
     everybody = list(itertools.combinations(range(12), 2))
     grades = {hole: naive.expected_power(4, 3, (0, 3), hole, (), 2) for hole in everybody}
@@ -159,7 +160,7 @@ def test_features_before_the_last_board_are_histograms_of_strength_to_come():
     features = FutureStrength(boards, tables, bucket_codes(tables, boards, 2), 1, Parts())
     hands = list(itertools.combinations(range(9), 2))
     for row, board in enumerate(boards.rounds[1].boards.tolist()):
-        found = features.beside(np.array([row]))
+        found = features.on(np.array([row]))
         live = hands_beside(boards.rounds[1].boards[[row]], 9)[0]
         assert len(found) == len(live) == math.comb(6, 2)
         for hand, cumulative in zip(live, found, strict=True):
@@ -188,7 +189,7 @@ def test_hands_of_a_cluster_are_alike_in_every_round(points, monkeypatch):
     for betting_round, features in rounds.items():
         listed = boards.rounds[betting_round].boards
         everything = np.arange(len(listed))
-        points_of = features.beside(everything)
+        points_of = features.on(everything)
         found = bucket_codes(buckets.tables, boards, betting_round)
         label = np.take_along_axis(found, hands_beside(listed, 12), axis=1).ravel()
         assert set(label.tolist()) == set(range(7))

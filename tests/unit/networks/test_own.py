@@ -69,7 +69,7 @@ def test_policies_in_hold_em_of_ones_own_networks_need_them_again(monkeypatch, t
     [
         (3, "give a function that makes modules"),
         (nn.Linear(3, 3), "give a function that makes modules"),
-        (lambda inputs, outputs: 5, "returned int, no module"),
+        (lambda inputs, outputs: 5, "returned int, not a torch.nn.Module"),
         (lambda inputs, outputs: nn.Tanh(), "has no linear layer"),
         (lambda inputs, outputs: nn.Linear(inputs, outputs + 1), r"outputs are \(6, 4\), not \(6, 3\)"),
         (lambda inputs, outputs: nn.Sequential(nn.Linear(inputs, outputs), nn.Sigmoid()), "its last linear layer"),

@@ -57,7 +57,7 @@ def test_json_and_csv_come_back_as_they_went(solution, tmp_path):
     write_csv(solution.policy, tmp_path / "a.csv")
     assert equipoise.load_policy(tmp_path / "a.json") == solution.policy
     assert equipoise.load_policy(tmp_path / "a.csv", game="leduc_poker") == solution.policy
-    with pytest.raises(InvalidParameter, match=r"a.csv does not say what game it is of; give --game"):
+    with pytest.raises(InvalidParameter, match=r"a.csv does not say which game it is for; give --game"):
         equipoise.load_policy(tmp_path / "a.csv")
 
 
