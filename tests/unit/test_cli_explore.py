@@ -11,7 +11,7 @@ from tests.unit.test_cli import kuhn, last_json, run  # noqa: F401 - fixtures
 def test_explore_shows_values_in_words_and_as_json(run, kuhn):  # noqa: F811
     code, out, err = run("explore", kuhn, "--line", "r")
     assert code == 0, err
-    assert "start > P0 bet" in out and "best response" in out and "exact (vector form)" in out
+    assert "start > P0 bet" in out and "best response" in out and "; exact" in out
     node = last_json(run("explore", kuhn, "--infoset", "Q|r", "--json")[1])
     assert node["infoset"]["values"]["fold"] == 0.0 and node["infoset"]["best_response"]["action"] in ("fold", "call")
     against = last_json(run("explore", kuhn, "--infoset", "Q|r", "--against", "always-raise", "--json")[1])

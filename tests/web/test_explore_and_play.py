@@ -81,28 +81,28 @@ def test_wrong_questions_are_told(shelf):
 
 def test_leduc_is_walked_action_by_action_and_card_by_card(at):
     window = at("explore?policy=page/leduc")
-    expect(window.get_by_role("heading", name="player 0 to act")).to_be_visible()
+    expect(window.get_by_role("heading", name="first player to act")).to_be_visible()
     for name in ("Js", "Qh", "Ks"):
         expect(window.get_by_role("table").get_by_role("button", name=name)).to_be_visible()
     window.get_by_role("link", name=re.compile("check")).first.click()
-    expect(window.get_by_role("heading", name="player 1 to act after c")).to_be_visible()
+    expect(window.get_by_role("heading", name="second player to act after check")).to_be_visible()
     window.keyboard.press("1")  # check
-    expect(window.get_by_role("heading", name="1 card to come after cc/")).to_be_visible()
+    expect(window.get_by_role("heading", name="1 card to come after check, check")).to_be_visible()
     window.get_by_role("link", name="Kh", exact=True).click()
-    expect(window.get_by_role("heading", name="player 0 to act after cc/ on Kh")).to_be_visible()
+    expect(window.get_by_role("heading", name="first player to act on Kh after check, check")).to_be_visible()
     expect(window).to_have_url(re.compile("line=cc%2F&board=Kh"))
     window.reload()  # the address is a link to what is shown
-    expect(window.get_by_role("heading", name="player 0 to act after cc/ on Kh")).to_be_visible()
+    expect(window.get_by_role("heading", name="first player to act on Kh after check, check")).to_be_visible()
     window.get_by_role("table").get_by_role("button", name="Qs").click()
     belief = window.get_by_role("list", name="Belief")
     expect(belief).to_contain_text("Ks")
     expect(belief).not_to_contain_text("Kh")  # it lies on the board
     window.keyboard.press("Backspace")
-    expect(window.get_by_role("heading", name="1 card to come after cc/")).to_be_visible()
-    window.get_by_role("navigation", name="Way here").get_by_role("link", name="P0 check").click()
-    expect(window.get_by_role("heading", name="player 1 to act after c")).to_be_visible()
+    expect(window.get_by_role("heading", name="1 card to come after check, check")).to_be_visible()
+    window.get_by_role("navigation", name="Way here").get_by_role("link", name="first: check").click()
+    expect(window.get_by_role("heading", name="second player to act after check")).to_be_visible()
     window.go_back()
-    expect(window.get_by_role("heading", name="1 card to come after cc/")).to_be_visible()
+    expect(window.get_by_role("heading", name="1 card to come after check, check")).to_be_visible()
 
 
 def test_infosets_are_sorted_filtered_and_opened(at):
@@ -154,8 +154,8 @@ def test_flop_hold_em_has_grids_that_the_keyboard_reaches(at):
     expect(window.get_by_text("Choose 3 cards.")).to_be_visible()
     for card in ("ace of clubs", "7 of diamonds", "2 of spades"):
         window.get_by_role("button", name=card).click()
-    expect(window.get_by_role("heading", name="player 1 to act after cc/ on 2s7dAc")).to_be_visible()
-    grid = window.get_by_role("grid", name="Player 1 acts: player 1's hands")
+    expect(window.get_by_role("heading", name="big blind to act on 2s 7d Ac after call, check")).to_be_visible()
+    grid = window.get_by_role("grid", name="Big blind acts: hands of the big blind")
     expect(grid.get_by_role("gridcell")).to_have_count(169)
     grid.locator("[data-hand=AA]").focus()
     window.keyboard.press("ArrowRight")
@@ -172,17 +172,60 @@ def test_flop_hold_em_has_grids_that_the_keyboard_reaches(at):
     window.get_by_label("Hands", exact=True).fill("AA,KQs")
     window.get_by_label("Hands", exact=True).press("Tab")
     expect(window.get_by_role("heading", name="AA,KQs: 7 combinations")).to_be_visible()
-    assert window.get_by_label("Player 0's range here").input_value() != ""
+    assert window.get_by_label("Range of the small blind here").input_value() != ""
 
 
 def test_a_spot_is_explored(at):
     window = at("explore?policy=page/spot")
-    expect(window.get_by_role("heading", name=re.compile("player 0 to act on Td9d6hQc2s"))).to_be_visible()
+    expect(window.get_by_role("heading", name=re.compile("first player to act on Td 9d 6h Qc 2s"))).to_be_visible()
     window.locator("[data-hand=KQo]").first.click()
     expect(window.get_by_role("columnheader", name="Equity")).to_be_visible()
 
 
+def test_grids_and_details_of_a_hand_are_seen_together_on_a_laptop(at):
+    """As in programs that players know: what is pointed at is told next to the grid, not below the screen."""
+    window = at("explore?policy=page/spot", width=1366, height=768)
+    detail = window.get_by_role("region", name="Details")
+    grids = window.get_by_role("grid")
+    expect(grids).to_have_count(2)
+    settle(window)
+    for shown in (grids.nth(0), grids.nth(1), detail):
+        box = shown.bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 768 and box["x"] + box["width"] <= 1366
+    grids.nth(0).locator("[data-hand=KQo]").hover()
+    expect(detail).to_contain_text("KQo (9 combinations)")
+    grids.nth(0).locator("[data-hand=KQo]").click()
+    expect(window.get_by_role("region", name="Hands at this node")).to_be_in_viewport()
+
+
+def test_ranges_are_drawn_next_to_the_hand_that_comes_most(at):
+    """Where few hands come, the rest of their colours can still be told apart; the numbers say how many."""
+    window = at("explore?policy=page/flop&line=rc/&board=2s7dAc")
+    settle(window)
+    script = (
+        "all => [...all.querySelectorAll('.hand-cell')].map(each => parseFloat(each.style.getPropertyValue('--tall')))"
+    )
+    for grid in window.get_by_role("grid").all():
+        heights = [height for height in grid.evaluate(script) if height == height]
+        assert max(heights) == 100.0 and min(heights) < 95.0
+
+
 # ---- Play
+
+
+def test_the_game_is_asked_for_only_without_a_solution(at):
+    window = at("play")
+    game = window.get_by_label("Game", exact=True)
+    expect(game).to_be_hidden()
+    window.get_by_label("Solution").select_option("")
+    expect(game).to_be_visible()
+
+
+def test_players_are_called_what_they_are_called_at_the_table(at):
+    window = at("play?solution=page/flop")
+    window.get_by_label("Your seat").select_option("0")
+    window.get_by_role("button", name="Deal").click()
+    expect(window.get_by_text("you are the small blind")).to_be_visible()
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -52,7 +52,7 @@ class BoardAppraiser:
     """Appraises infosets of a game over boards."""
 
     exact = True
-    method = "exact (board form)"
+    method = "exact"
 
     def __init__(
         self,

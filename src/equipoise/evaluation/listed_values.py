@@ -67,7 +67,7 @@ class ListedAppraiser:
             self._form, pays_one = vector_form(self._public), public_paying_one(self._public)
         elif self._tree is not None:
             self._form, pays_one = sequence_form(self._tree), histories_paying_one(self._tree)
-        self.method = f"exact ({self._form.engine} form)"
+        self.method = "exact"
         self._is_reached = is_reached  # whether the player's average has weight at an infoset
         own, theirs = player.strategies(self._form), opponent.strategies(self._form)
         corrector, evaluator = LuckCorrector(self._form, pays_one), Evaluator(self._form)

@@ -34,12 +34,14 @@ from equipoise.evaluation.aivat import LuckCorrector, paying_one
 from equipoise.evaluation.board_aivat import BoardLuck
 from equipoise.evaluation.hands import Hand, recorded_hands
 from equipoise.evaluation.lockstep_play import lockstep_hands, pair_sums, play_in_lockstep
-from equipoise.evaluation.players import BASELINES, Player, Seat, both, player_of, seated
+from equipoise.evaluation.players import BASELINES, Player, Seat, SpotPlayer, both, player_of, seated
 from equipoise.evaluation.rules_play import play_hand_by_rules
 from equipoise.evaluation.simulation import SAMPLES, SUMS, A, B, FloatTable, MatchTable, play_pairs
+from equipoise.evaluation.spot_action_values import Seated
 from equipoise.games import Game, as_game
 from equipoise.games.poker import PokerGame
 from equipoise.games.sizes import betting_size, too_large_to_list
+from equipoise.games.spots import VALUES, Spot
 from equipoise.memory import require
 from equipoise.policies import AnyPolicy
 from equipoise.sampling.tree import SampledGame, compile_listed
@@ -53,6 +55,7 @@ from equipoise.trees.codes import Int8
 from equipoise.trees.compile import compile_game, listed_as, too_large_for_plans
 from equipoise.trees.fingerprint import described, require_same_game
 from equipoise.trees.sequence_form import SequenceForm
+from equipoise.trees.spot_evaluator import SpotEvaluator, SpotValues
 from equipoise.trees.tables import TableMap
 from equipoise.trees.treeplex import Float, Int32
 from equipoise.workers import Workers
@@ -444,14 +447,18 @@ def exact_match(
     threads: int = 1,
     on_boards: OnBoards = silent,
 ) -> ExactResult:
-    """Return A's exact expected payoff against B from both seats, on a game that can be listed or is over boards."""
+    """Return A's exact expected payoff against B from both seats: on listed games, games over boards, and spots."""
     played, (first, second) = seat_players(a, b, game)
     names, granted = (first.name, second.name), set_threads(threads) if threads > 1 else 1
     over_boards, listed = both(first.over_boards, second.over_boards), both(first.listed, second.listed)
+    in_spots = both(first.in_spots, second.in_spots)
     if over_boards is not None and has_board_form(played):
         boards = board_form(played)
         strategies = over_boards[0].strategy_over(boards), over_boards[1].strategy_over(boards)
         won, lost = BoardEvaluator(boards, threads=granted, on_boards=on_boards).match_values(*strategies)
+    elif in_spots is not None and isinstance(played, Spot):
+        spot_values = _spot_values(played, in_spots, granted)
+        won, lost = spot_values[0].values[0], -spot_values[1].values[1]
     elif listed is not None and not too_large_to_list(played):
         form, _ = _listed(played)
         evaluator = Evaluator(form, threads=granted)
@@ -462,6 +469,17 @@ def exact_match(
             f"{played.name} has too many infosets for an exact match; leave out --exact to play hands instead"
         )
     return ExactResult(game=played.address, rules=played, players=names, seats=(won, 0.0 - lost))  # not -0.0
+
+
+def _spot_values(game: Spot, players: tuple[SpotPlayer, SpotPlayer], threads: int) -> tuple[SpotValues, SpotValues]:
+    """Return what a spot is worth with its players in their seats, and in each other's."""
+    if game.until is not None and game.values not in VALUES:
+        raise NotMeasurable("what a network says of a whole range pays no single hand: leave out values to play")
+    form = players[0].spot_form(game)
+    first, second = (player.strategy_in(form) for player in players)
+    evaluator = SpotEvaluator(form, threads)
+    here, there = (evaluator.best_responses(Seated(form, pair)) for pair in ((first, second), (second, first)))
+    return here, there
 
 
 def _listed(game: Game) -> tuple[SequenceForm, SampledGame]:

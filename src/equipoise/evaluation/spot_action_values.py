@@ -42,7 +42,7 @@ class SpotAppraiser:
     """Appraises infosets of a spot."""
 
     exact = True
-    method = "exact (spot form)"
+    method = "exact"
 
     def __init__(self, player: SpotPlayer, opponent: SpotPlayer, form: SpotForm) -> None:
         self.game: Spot = form.game

@@ -533,6 +533,7 @@ def _poker_table(state: PokerState | SpotState, seat: int, *, shown: bool) -> di
         seen = player == seat or shown
         hands.append([game.deck.text((card,)) for card in sorted(cards, reverse=True)] if seen else None)
     return {
+        "seats": [game.seat_name(player) for player in range(2)],
         "board": [game.deck.text((card,)) for card in place.board],
         "hands": hands,
         "hole_cards": len(game.hands[0]),

@@ -16,10 +16,11 @@ import numpy as np
 from equipoise.errors import InvalidNotation, InvalidParameter
 from equipoise.evaluation.appraisal import Appraisal, LineAppraiser, known, means_over
 from equipoise.games.betting import FOLD, BettingState, action_text, apply_action, legal_actions
-from equipoise.games.notation import read_action, read_betting, read_cards
+from equipoise.games.notation import betting_in_words, read_action, read_betting, read_cards
 from equipoise.games.poker import HOLDEM_DECK, Cards, Deck, PokerGame
 from equipoise.games.ranges import Range, class_name, hand_classes, read_range, write_range
 from equipoise.games.spots import ROUND_NAMES, Spot
+from equipoise.policies.holdem_policy import line_title
 from equipoise.trees.treeplex import Float
 
 MOST_HANDS = 200  # rows of hands in one answer
@@ -99,15 +100,13 @@ class PokerPlace:
 
     def title(self) -> str:
         """Return the state in words."""
-        where = f" on {self.game.deck.text(self.board)}" if self.board else ""
-        before = f" after {self.betting.text}" if self.betting.text else ""
-        if self.state == "deal":
-            return f"{self.next_deal} card{'s' * (self.next_deal > 1)} to come{before}{where}"
-        if self.state == "end":
-            if self.betting.folded >= 0:
-                return f"player {self.betting.folded} has folded{before}{where}"
-            return f"showdown{before}{where}"
-        return f"player {self.betting.player} to act{before}{where}"
+        if self.state == "decision":
+            return line_title(self.game, self.game.seat_name(self.betting.player), self.betting, self.board)
+        where = f" on {' '.join(self.game.deck.text((card,)) for card in self.board)}" if self.board else ""
+        if self.betting.folded >= 0:
+            return f"{self.game.seat_name(self.betting.folded)} has folded{where}"
+        what = f"{self.next_deal} card{'s' * (self.next_deal > 1)} to come" if self.missing else "showdown"
+        return f"{what}{where} after {betting_in_words(self.game, self.betting.text)}"
 
     def crumbs(self) -> list[dict[str, Any]]:
         """Return the way here, step by step, each with where it leads."""
@@ -222,6 +221,7 @@ class PokerNode:
             "mbb_per_chip": game.mbb_per_chip(),
             "here": place.at(),
             "title": place.title(),
+            "seats": [game.seat_name(player) for player in range(2)],
             "crumbs": place.crumbs(),
             "state": place.state,
             "player": place.betting.player if place.state == "decision" else None,

@@ -194,6 +194,10 @@ class Spot(Game):
         """Return an infoset's key, as in ``AhKd/Td9d6hQc|cr200``."""
         return f"{self.hand_text(hand)}/{self.deck.text(board)}|{betting}"
 
+    def seat_name(self, player: int) -> str:
+        """Return what a player is called."""
+        return ("first player", "second player")[player]
+
     def betting_action_name(self, state: BettingState, action: int) -> str:
         """Return an action in words; amounts are chips of this round, as in ``bet 200`` and ``raise to 600``."""
         if action == FOLD:
@@ -392,7 +396,8 @@ def spot(
     bet_sizes = read_sizes(bets, rounds)
     raise_sizes = bet_sizes if raises is None else read_sizes(raises, rounds, "raises")
     if not 0.0 <= rake < 1.0 or (cap is not None and not cap >= 0.0):
-        raise InvalidParameter(f"spot: rake={rake} with cap={cap} is not valid; give a share from 0 to 1 and chips")
+        capped = "" if cap is None else f" with cap={cap}"
+        raise InvalidParameter(f"spot: rake={rake}{capped} is not valid; give a share of the pot below 1, and chips")
     ranges = []
     for name, given in (("first", first), ("second", second)):
         try:

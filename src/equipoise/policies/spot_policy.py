@@ -71,7 +71,7 @@ class SpotLine:
 
     def title(self) -> str:
         """Return the public state in words."""
-        return line_title(self.game, f"{_WHO[self.player]} player", self.betting, self.board)
+        return line_title(self.game, self.game.seat_name(self.player), self.betting, self.board)
 
     def _repr_html_(self) -> str:
         return grid(self.cell_names(), self.grid(), self.weights(), self.actions, self.title())
@@ -241,7 +241,7 @@ class SpotPolicy:
         names = self._names(betting)
         own = self._places(number, place, betting.player, renaming)
         if hand not in own:
-            raise InvalidNotation(f"{game.hand_text(hand)} is not in the range of the {_WHO[betting.player]} player")
+            raise InvalidNotation(f"{game.hand_text(hand)} is not in the range of the {game.seat_name(betting.player)}")
         sums = self._sums(number, place, betting.player, node).reshape(actions, width)[:, own[hand]]
         total = sums.sum()
         played = sums / total if total > 0.0 else np.full(actions, 1.0 / actions)
@@ -446,9 +446,6 @@ class SpotPolicy:
                     state = after
                     break
         return rows[0], rows[1]
-
-
-_WHO = ("first", "second")
 
 
 def _goes_on(before: str, text: str) -> bool:

@@ -40,7 +40,7 @@ def _percent(share: float | None) -> str:
 
 
 def _chips(value: float | None) -> str:
-    return "." if value is None or math.isnan(value) else f"{value:.2f}"
+    return "." if value is None or math.isnan(value) else f"{round(value, 2) + 0.0:.2f}"  # never -0.00
 
 
 def pot_of(line: SpotLine) -> int:

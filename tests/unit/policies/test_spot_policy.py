@@ -6,6 +6,8 @@ import pytest
 import equipoise
 from equipoise import spot
 from equipoise.errors import EquipoiseError
+from equipoise.evaluation.match import exact_match
+from equipoise.games import CHANCE, TERMINAL
 from equipoise.games.notation import read_betting
 from equipoise.policies.files import Parts, write_parts
 from equipoise.policies.spot_policy import SpotPolicy
@@ -188,3 +190,35 @@ def test_a_damaged_or_foreign_file_is_refused(tmp_path):
         equipoise.load_policy(tmp_path / "good.npz", game="kuhn_poker")
     with pytest.raises(EquipoiseError, match="has other rules"):
         equipoise.load_policy(tmp_path / "good.npz", game="spot(board=Td9d6hQc2s,pot=300,stack=900)")
+
+
+@pytest.mark.parametrize("name", ["river", "turn, two suits alike"])
+@pytest.mark.parametrize("opponent", ["policy", "uniform"])
+def test_exact_matches_are_what_the_rules_pay(name, opponent):
+    game = small_spot(name)
+    mine = equipoise.solve(game, iterations=50).policy
+    theirs = equipoise.solve(game, iterations=3).policy if opponent == "policy" else opponent
+    found = exact_match(mine, theirs)
+
+    def shares(by, state):
+        actions = state.actions()
+        return [1 / len(actions)] * len(actions) if by == "uniform" else by[state.infoset_key()].values()
+
+    def worth(state, seats):
+        if state.player == TERMINAL:
+            return state.payoff()
+        chances = state.chance_probabilities() if state.player == CHANCE else shares(seats[state.player], state)
+        pairs = zip(state.actions(), chances, strict=True)
+        return sum(chance * worth(state.child(action), seats) for action, chance in pairs if chance > 0.0)
+
+    assert found.seats[0] == pytest.approx(worth(game.root(), (mine, theirs)), abs=1e-6)
+    assert found.seats[1] == pytest.approx(-worth(game.root(), (theirs, mine)), abs=1e-6)
+    assert exact_match(mine, mine).mean == pytest.approx(0.0, abs=1e-9)
+    assert exact_match(theirs, mine).mean == pytest.approx(-found.mean)
+
+
+def test_exact_matches_of_spots_that_a_network_values_are_refused():
+    game = equipoise.spot("Td9d6hQc", 200, 900, "AA,KK", "QQ,JJ", "1", until="river", values="network")
+    policy = equipoise.solve(game, iterations=2).policy
+    with pytest.raises(EquipoiseError, match="leave out values to play"):
+        exact_match(policy, policy)

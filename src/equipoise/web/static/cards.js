@@ -4,6 +4,7 @@ import {h, put} from "./dom.js";
 
 const SIGNS = {s: "♠", h: "♥", d: "♦", c: "♣"};
 const NAMES = {s: "spades", h: "hearts", d: "diamonds", c: "clubs"};
+const ORDER = "shdc";
 const RANKS = {A: "ace", K: "king", Q: "queen", J: "jack", T: "ten"};
 
 /** "Td" as words: "ten of diamonds". */
@@ -24,9 +25,10 @@ export function cards(text) {
 /** All cards, to be chosen by clicking: at most `most`; onChange gets them as a text. */
 export function cardPicker({ranks, suits}, chosen, {most, label, onChange}) {
   let own = chosen.match(/../g) ?? [];
+  const ordered = [...suits].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b)); // as players know them, wherever they come from
   const place = h("div", {class: "card-picker", role: "group", "aria-label": label});
   function draw(focus) {
-    put(place, suits.map((suit) => h("div", {class: "card-row"}, ranks.map((rank) => {
+    put(place, ordered.map((suit) => h("div", {class: "card-row"}, ranks.map((rank) => {
       const name = rank + suit;
       const on = own.includes(name);
       return h("button", {type: "button", class: `pick suit-${suit}`, "aria-pressed": String(on), "aria-label": cardName(name), "data-card": name, onclick: () => {

@@ -65,7 +65,7 @@ export function chart(place, {xLabel, yLabel, logX = true, logY = true, label}) 
 
   function drawn() {
     const width = Math.max(280, frame.clientWidth || 700);
-    const height = Math.max(240, Math.min(460, Math.round(width * 0.55)));
+    const height = Math.max(240, Math.min(380, Math.round(width * 0.55)));
     const usable = series.map((each) => ({...each, points: each.points.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y) && (!logX || x > 0) && (!logY || y > 0))}));
     const all = usable.flatMap((each) => [...each.points, ...(each.band ?? []).flatMap(([x, low, high]) => [[x, low], [x, high]])]);
     const summary = label ?? `${labels.yLabel} over ${labels.xLabel}`;

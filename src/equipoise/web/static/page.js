@@ -61,7 +61,7 @@ async function show() {
     const room = await import(`./rooms/${name}.js`);
     if (mine !== opening) return;
     document.title = `${room.title} · equipoise`;
-    put(place, h("h1", {}, room.title));
+    put(place, h("h1", {class: room.dense ? "unseen" : null}, room.title));
     place.dataset.room = name;
     const query = new URLSearchParams(location.search);
     const left = await room.open(place, query, page);

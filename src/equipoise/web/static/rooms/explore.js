@@ -8,6 +8,7 @@ import {bar, colours, legend, percent, short} from "../actions.js";
 import {drawing} from "../tree.js";
 
 export const title = "Explore";
+export const dense = true; // grids should be seen whole: the heading is for screen readers
 
 const PLACES = ["line", "board", "path", "infoset"];
 const MODES = [["strategy", "what is played"], ["value", "value"], ["best", "best response"], ["reach", "how often it comes here"]];
@@ -23,7 +24,7 @@ export async function open(place, query, page) {
   let asked = 0;
   const ends = [];
 
-  const controls = h("div", {class: "fields"});
+  const controls = h("div", {class: "fields policies"});
   const shown = h("div", {"aria-live": "off"});
   const more = h("div", {});
   place.append(controls, shown, more);
@@ -62,10 +63,12 @@ export async function open(place, query, page) {
     const others = [...named.filter((each) => each !== state.policy), ...baselines];
     put(controls,
       field("Policy", choice(texts, state.policy, {onchange: set("policy")})),
-      field("Against", choice([["", "itself"], ...others], state.against ?? "", {onchange: set("against")}), "whom values are against"),
-      field("Next to", choice([["", "nothing"], ...others], state.other ?? "", {onchange: set("other")}), "a second policy, to compare"));
+      field("Values against", choice([["", "itself"], ...others], state.against ?? "", {onchange: set("against")})),
+      field("Compare with", choice([["", "nothing"], ...others], state.other ?? "", {onchange: set("other")})));
   }
 
+  const seat = (player) => node.seats?.[player] ?? `player ${player}`;
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
   const at = () => Object.fromEntries(PLACES.map((name) => [name, state[name]]));
   const said = (policy) => ({policy, against: policy === state.policy ? state.against : undefined, game: baselines.includes(policy) ? node?.game ?? state.game : undefined});
 
@@ -104,7 +107,7 @@ export async function open(place, query, page) {
     else if (node.state === "end") parts.push(end());
     else {
       parts.push(actionLinks());
-      if (node.kind === "poker") parts.push(node.grid ? grids(second, detail) : handTables(second, detail), detail);
+      if (node.kind === "poker") parts.push(node.grid ? grids(second, detail) : [handTables(second, detail), detail]);
       else parts.push(infosetTable(node.infoset, second));
     }
     put(shown, parts);
@@ -115,7 +118,7 @@ export async function open(place, query, page) {
 
   function way() {
     return h("nav", {"aria-label": "Way here", class: "way"}, h("ol", {}, node.crumbs.map((crumb, index) => {
-      const text = crumb.player === null || crumb.player === undefined ? crumb.name : `P${crumb.player} ${crumb.name}`;
+      const text = crumb.player === null || crumb.player === undefined ? crumb.name : `${node.seats ? seat(crumb.player).replace(" player", "") : `P${crumb.player}`}: ${crumb.name}`;
       const last = index === node.crumbs.length - 1;
       return h("li", {}, last ? h("span", {"aria-current": "location"}, text) : link(crumb.to, {}, text));
     })));
@@ -130,7 +133,7 @@ export async function open(place, query, page) {
       if (node.board.length) told.push(h("span", {class: "board-shown"}, node.board.map(shownCard)));
     }
     if (node.reach !== undefined) told.push(h("span", {}, `comes up in ${percent(node.reach_on_board ?? node.reach)} of hands${node.board?.length && node.reach_on_board !== null ? " on this board" : ""}`));
-    if (node.state === "decision") told.push(h("span", {class: "note"}, `values: ${node.values_are}; ${node.method}`));
+    if (node.state === "decision" && !node.grid) told.push(h("span", {class: "note"}, `values: ${node.values_are}; ${node.method}`));
     return h("p", {class: "told"}, told);
   }
 
@@ -142,7 +145,7 @@ export async function open(place, query, page) {
     const colour = colours(node.actions);
     const practice = node.kind === "poker" ? {line: node.here.line, board: node.here.board} : node.here;
     return h("div", {class: "buttons", role: "group", "aria-label": "Actions"}, node.actions.map((action, index) => {
-      const inside = [h("span", {class: "swatch", style: {background: colour[action.name]}, "aria-hidden": "true"}), h("kbd", {"aria-hidden": "true"}, index < 9 ? `${index + 1}` : ""), `${action.name} ${percent(action.probability)}`, action.over ? " (ends the hand)" : ""];
+      const inside = [h("span", {class: "swatch", style: {background: colour[action.name]}, "aria-hidden": "true"}), h("kbd", {"aria-hidden": "true"}, index < 9 ? `${index + 1}` : ""), h("span", {}, action.name), " ", h("span", {class: "share-of"}, percent(action.probability)), action.over ? " (ends the hand)" : ""];
       return action.to ? link(action.to, {class: "button act", "data-action": action.name}, inside) : h("span", {class: "button act"}, inside);
     }), baselines.includes(state.policy) ? null : h("a", {class: "button quiet", href: `/play${asText({solution: state.policy, ...practice})}`}, "Practise from here"));
   }
@@ -165,7 +168,7 @@ export async function open(place, query, page) {
   function end() {
     const {end: over} = node;
     if (over.payoffs) return h("p", {class: "large"}, `Player 0 gets ${number(over.payoffs[0])}, player 1 gets ${number(over.payoffs[1])} ${node.unit}.`);
-    return h("p", {class: "large"}, over.wins !== undefined ? `Player ${over.wins} takes the pot of ${number(over.pot)}.` : `The better hand takes the pot of ${number(over.pot)}.`);
+    return h("p", {class: "large"}, over.wins !== undefined ? `${capital(seat(over.wins))} takes the pot of ${number(over.pot)}.` : `The better hand takes the pot of ${number(over.pot)}.`);
   }
 
   // ---- hold'em: grids
@@ -179,9 +182,10 @@ export async function open(place, query, page) {
       const values = found.grid.cells.map((cell) => cell.value).filter((value) => value !== null);
       const [low, high] = [Math.min(...values), Math.max(...values)];
       const most = Math.max(...found.grid.cells.map((cell) => cell.reach / cell.combos), 1e-300);
+      const ownMost = Math.max(...found.grid.cells.map((cell) => cell.own_reach), 1e-300);
       const grid = handGrid(found.grid.classes, {
-        label: `${name}: player ${found.player}'s hands`,
-        of: (hand) => cellOf(cells.get(hand), hand, {colour, low, high, most}),
+        label: `${name}: hands of the ${seat(found.player)}`,
+        of: (hand) => cellOf(cells.get(hand), hand, {colour, low, high, most, ownMost}),
         onMove: (hand) => { if (hand && cells.has(hand) && !detail.dataset.pinned) put(detail, summary(cells.get(hand), found)); },
         onPress: (hand, first) => { if (first && cells.has(hand)) pin(hand, found === node ? state.policy : state.other, detail); },
       });
@@ -190,16 +194,16 @@ export async function open(place, query, page) {
       drawn.push(grid);
       return h("div", {}, h("h3", {}, name), grid);
     };
-    const left = one(node, state.other ? state.policy : `Player ${node.player} acts`);
+    const left = one(node, state.other ? state.policy : `${capital(seat(node.player))} acts`);
     let right;
     if (second) right = second.error || !second.grid ? h("p", {class: "mistake"}, second.error ?? "the other policy has no such node") : one(second, state.other);
     else right = rangeGrid(node.ranges[1 - node.player]);
     put(detail, summaryOf("all hands", node.all, node));
-    return h("div", {}, h("div", {class: "columns"}, left, right), h("div", {class: "buttons"}, legend(node.actions, colour, node.all.strategy), field("Cells show", select)),
-      h("p", {class: "note"}, "A cell is filled as high as the hand comes here. Suited hands are above the diagonal. Click a hand, or press Enter on it, for its combinations. Keys: 1 to 9 take an action, Backspace goes back, arrows move in the grid."));
+    return h("div", {}, h("div", {class: "grids"}, left, right, detail), h("div", {class: "buttons"}, legend(node.actions, colour), field("Cells show", select)),
+      h("p", {class: "note wide-note"}, "A cell is filled as high as the hand comes here, next to the one that comes most; from left to right by what it plays. Suited hands are above the diagonal. Point at a hand for its means; click it, or press Enter on it, for its combinations. Keys: 1 to 9 take an action, Backspace goes back, arrows move in the grid. ", `Values: ${node.values_are}; ${node.method}.`));
   }
 
-  function cellOf(cell, hand, {colour, low, high, most}) {
+  function cellOf(cell, hand, {colour, low, high, most, ownMost}) {
     if (!cell) return {blocked: true, label: `${hand}, not possible on this board`};
     const said = `${hand}: ${Object.entries(cell.strategy).map(([name, share]) => `${name} ${percent(share)}`).join(", ")}; value ${number(cell.value)}; own reach ${percent(cell.own_reach)}`;
     if (!cell.reached) return {text: "?", label: `${hand}: never reached in the average`};
@@ -211,21 +215,23 @@ export async function open(place, query, page) {
       return {parts, tall: 1, text: Object.keys(cell.best_actions).map(short).join(" "), label: `${hand}: a best response plays ${Object.keys(cell.best_actions).join(" or ") || "nothing known"}`};
     }
     const [name, share] = Object.entries(cell.strategy).reduce((a, b) => (b[1] > a[1] ? b : a));
-    return {parts: Object.entries(cell.strategy).map(([action, own]) => [colour[action], own]), tall: Math.max(cell.own_reach, 0.04), text: `${short(name).slice(0, 1)}${Math.round(100 * share)}`, label: said};
+    return {parts: Object.entries(cell.strategy).map(([action, own]) => [colour[action], own]), tall: Math.max(cell.own_reach / ownMost, 0.04), text: `${short(name).slice(0, 1)}${Math.round(100 * share)}`, label: said};
   }
 
   function rangeGrid(range) {
     const cells = new Map(range.cells.map((cell) => [cell.name, cell]));
+    const most = Math.max(...range.cells.map((cell) => cell.weight), 1e-300);
     const grid = handGrid(node.grid.classes, {
-      label: `player ${range.player}'s range`,
+      label: `range of the ${seat(range.player)}`,
       of: (hand) => {
         const cell = cells.get(hand);
-        return cell ? {parts: [["var(--range)", 1]], tall: cell.weight, text: cell.weight > 0.005 ? `${Math.round(100 * cell.weight)}` : "", label: `${hand}, ${percent(cell.weight)}`} : {blocked: true, label: `${hand}, not possible on this board`};
+        if (cell && !(cell.weight > 0)) return {blocked: true, label: `${hand}, not held`};
+        return cell ? {parts: [["var(--range)", 1]], tall: cell.weight / most, text: cell.weight > 0.005 ? `${Math.round(100 * cell.weight)}` : "", label: `${hand}, ${percent(cell.weight)}`} : {blocked: true, label: `${hand}, not possible on this board`};
       },
     });
     grid.classList.add("looking");
     ends.push(grid.close);
-    return h("div", {}, h("h3", {}, `Player ${range.player}'s range: what the other may hold`), grid);
+    return h("div", {}, h("h3", {}, `What the ${seat(range.player)} may hold`), grid);
   }
 
   function summary(cell, found) {
@@ -248,6 +254,7 @@ export async function open(place, query, page) {
     const release = h("button", {type: "button", class: "quiet", onclick: () => { delete detail.dataset.pinned; put(detail, summaryOf("all hands", node.all, node)); }}, "Close");
     const own = h("div", {});
     put(detail, h("div", {class: "buttons"}, h("h3", {}, `${hand}, by combination`), release), handTable(found, true, (one) => showHand(one, policy, own)), own);
+    detail.scrollIntoView({block: "nearest"});
   }
 
   async function showHand(hand, policy, own) {
@@ -314,7 +321,7 @@ export async function open(place, query, page) {
       ...(theirs ? [{title: state.other, numeric: true, of: (action) => percent(theirs.strategy[action.name])}] : []),
       {title: "Worth", numeric: true, of: (action) => number(infoset.values[action.name])},
       {title: "Worth, then best", numeric: true, of: (action) => number(infoset.best_response.values[action.name])},
-      {title: "", of: (action) => (infoset.best_response.action === action.name ? "best response" : "")},
+      {title: "", class: "whole", of: (action) => (infoset.best_response.action === action.name ? "best response" : "")},
     ];
     return h("section", {"aria-label": "Infoset"},
       h("p", {}, `Player ${infoset.player} knows `, h("code", {}, infoset.infoset || "nothing yet"), `. It comes up in ${percent(infoset.reach)} of games, and is worth ${number(infoset.value)} ${node.unit}.`, infoset.reached ? "" : " The average never reaches it: it plays uniformly for want of anything else."),
@@ -338,7 +345,7 @@ export async function open(place, query, page) {
       node.ranges.map((range) => {
         const text = h("textarea", {readonly: true, rows: "3", spellcheck: "false"});
         text.value = range.text;
-        return h("div", {}, field(`Player ${range.player}'s range here`, text, `${number(range.combos)} combinations, weights rounded to hundredths`),
+        return h("div", {}, field(`Range of the ${seat(range.player)} here`, text, `${number(range.combos)} combinations, weights rounded to hundredths`),
           h("button", {type: "button", class: "quiet", onclick: () => navigator.clipboard.writeText(range.text).then(() => page.say("copied")).catch(() => { text.select(); page.say("press Ctrl-C to copy"); })}, "Copy"));
       }));
   }
@@ -396,7 +403,7 @@ export async function open(place, query, page) {
         h("p", {class: "note"}, "Value: payoff of the whole game to the acting player. Gain: what the best action there would win more, times how often it comes up."));
     }
     const text = h("input", {autocomplete: "off", oninput: () => { Object.assign(asking, {contains: text.value, offset: 0}); list().catch(page.fail); }});
-    const who = choice([["", "both"], ["0", "player 0"], ["1", "player 1"]], "", {onchange: () => { Object.assign(asking, {player: who.value, offset: 0}); list().catch(page.fail); }});
+    const who = choice([["", "both"], ["0", seat(0)], ["1", seat(1)]], "", {onchange: () => { Object.assign(asking, {player: who.value, offset: 0}); list().catch(page.fail); }});
     box.append(h("div", {class: "fields"}, field("Contains", text), field("Player", who)), rows);
     box.addEventListener("toggle", () => { if (box.open && !rows.childElementCount) list().catch((error) => { put(rows, h("p", {class: "note"}, error.message)); }); });
     return box;

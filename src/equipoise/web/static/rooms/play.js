@@ -82,7 +82,7 @@ export async function open(place, query, page) {
   function show() {
     const over = view.state === "over";
     put(shown,
-      h("p", {class: "told"}, h("span", {}, h("strong", {}, view.game.length > 60 ? `${view.game.slice(0, 57)}…` : view.game), ` against ${view.opponent}`), h("span", {}, `hand ${view.hand}`), h("span", {}, `you are player ${view.seat}`), view.practice ? h("span", {class: "note"}, `practice from ${Object.values(view.practice).filter(Boolean).join(" on ") || "the start"}`) : null),
+      h("p", {class: "told"}, h("span", {}, h("strong", {}, view.game.length > 60 ? `${view.game.slice(0, 57)}…` : view.game), ` against ${view.opponent}`), h("span", {}, `hand ${view.hand}`), h("span", {}, `you are ${view.table ? `the ${view.table.seats[view.seat]}` : `player ${view.seat}`}`), view.practice ? h("span", {class: "note"}, `practice from ${Object.values(view.practice).filter(Boolean).join(" on ") || "the start"}`) : null),
       view.table ? felt() : board(),
       over ? result() : choices(),
       view.hint ? hint(view.hint) : null,

@@ -156,7 +156,7 @@ function short(game) {
 
 function status(run) {
   const name = "error" in run ? "damaged" : run.status;
-  return h("span", {class: `status status-${name}`, title: run.error ?? run.progress ?? undefined}, h("span", {"aria-hidden": "true"}, SIGNS[name] ?? ""), name);
+  return h("span", {class: `status status-${name}`, title: run.error ?? run.progress ?? undefined}, h("span", {"aria-hidden": "true"}, SIGNS[name] ?? ""), h("span", {class: "word"}, name));
 }
 
 function worth(run) {
