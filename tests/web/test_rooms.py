@@ -1,8 +1,8 @@
 """Each room end to end in Chromium: what a user does there, and that axe finds nothing serious in it."""
 
 import json
-import shutil
 import re
+import shutil
 import time
 from importlib.resources import files
 
