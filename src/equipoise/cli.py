@@ -1588,8 +1588,9 @@ def bench(
     from equipoise.bench.measure import format_rows
     from equipoise.runs.provenance import of_data
 
+    load = os.getloadavg()[0]  # of other programs
     rows = SUITES[suite](rounds=rounds, report=_note)
-    made = of_data()  # after the suite: now PyTorch is loaded if it was used
+    made = {**of_data(), "load": load}  # after the suite: now PyTorch is loaded if it was used
     if json:
         return _print_json({"suite": suite, "rounds": rounds, "rows": [row.to_json() for row in rows], **made})
     print(format_rows(rows))
