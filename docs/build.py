@@ -1,13 +1,15 @@
 """The pages that are made from the code, and the site: `python docs/build.py pages | site | check`.
 
 - ``pages`` writes docs/parameters.md (from the settings), docs/python.md (from docstrings), docs/reproductions.md and
-  the README's table of claims (both from docs/data, judged again);
+  the README's table of claims (both from docs/data, judged again), and the numbers in docs/scaling.md (from
+  docs/data/bench/cluster.json);
 - ``check`` says whether they are up to date (a test does, too);
 - ``site`` builds all documents into build/site, to be read without a network: open build/site/index.html.
 """
 
 import dataclasses
 import inspect
+import json
 import os
 import re
 import shutil
@@ -16,6 +18,7 @@ import sys
 from pathlib import Path
 
 import equipoise
+from equipoise.bench import scaling
 from equipoise.experiments.ledger import page_of, summary_of
 from equipoise.solvers.papers import TITLES
 from equipoise.solvers.recipes import RECIPES, Recipe
@@ -149,7 +152,25 @@ def readme() -> str:
     return f"{before}{LEDGER[0]}{table}\n{LEDGER[1]}{after}"
 
 
+MEASURE = "equipoise bench cluster --json | tail -1 > docs/data/bench/cluster.json"
+SCALING = ("<!-- measured: made by docs/build.py pages -->\n", "<!-- end of what was measured -->\n")
+
+
+def scaling_page() -> str:
+    """Return the page about clusters, with what docs/data/bench/cluster.json says between its two marks."""
+    before, rest = (ROOT / "docs" / "scaling.md").read_text().split(SCALING[0])
+    after = rest.split(SCALING[1])[1]
+    data = ROOT / "docs" / "data" / "bench" / "cluster.json"
+    made = f"Not measured yet on a machine with nothing else to do: `{MEASURE}`, then `python docs/build.py pages`.\n"
+    if data.exists():
+        told = json.loads(data.read_text())
+        machine = f"{told['machine']['cpu']}, {told['machine']['usable_cores']} cores"
+        made = scaling.page(told["rows"], told["load"], machine, told["date"][:10])
+    return f"{before}{SCALING[0]}{made}{SCALING[1]}{after}"
+
+
 PAGES = {
+    ROOT / "docs" / "scaling.md": scaling_page,
     ROOT / "docs" / "parameters.md": parameters_page,
     ROOT / "docs" / "python.md": python_page,
     ROOT / "docs" / "reproductions.md": reproductions_page,

@@ -184,6 +184,10 @@ def solve(
             "else cpu."
         ),
     ] = None,
+    amp: Annotated[
+        Literal["bf16"] | None,
+        Parameter(help="Fit networks in mixed precision, where the hardware has it; the same as --set amp=bf16."),
+    ] = None,
     cluster: OnCluster = None,
     tensorboard: Annotated[
         bool | None, Parameter(negative="", help="Also log evaluations for TensorBoard, in the run directory.")
@@ -262,6 +266,8 @@ def solve(
     }
     options |= {name: value for name, value in given.items() if value is not None}
     options["parameters"] = {**options.get("parameters", {}), **_settings(set_)}
+    if amp is not None:
+        options["parameters"]["amp"] = amp
     loaded = load_game(game, trusted=trust_game)
     if lock:
         if not isinstance(loaded, Spot):
@@ -1582,8 +1588,9 @@ def bench(
     from equipoise.bench.measure import format_rows
     from equipoise.runs.provenance import of_data
 
+    load = os.getloadavg()[0]  # of other programs
     rows = SUITES[suite](rounds=rounds, report=_note)
-    made = of_data()  # after the suite: now PyTorch is loaded if it was used
+    made = {**of_data(), "load": load}  # after the suite: now PyTorch is loaded if it was used
     if json:
         return _print_json({"suite": suite, "rounds": rounds, "rows": [row.to_json() for row in rows], **made})
     print(format_rows(rows))

@@ -142,7 +142,7 @@ class Solution:
 
     def _told(self) -> tuple[object, ...]:
         """Return what makes the solution what it is."""
-        timeless = [{n: x for n, x in r.items() if "seconds" not in n} for r in self.history]
+        timeless = [{n: x for n, x in r.items() if "seconds" not in n and n != "workers"} for r in self.history]
         return self.game, self.algorithm, dict(self.parameters), self.seed, self.iterations, timeless
 
     def __getstate__(self) -> dict[str, Any]:
@@ -346,15 +346,16 @@ def solve(
             if tensorboard and out is None:
                 raise InvalidParameter("TensorBoard logs are kept in the run directory; give --out, too")
         if out is None:
-            return _run(solver, representation, config, stop, None, match, phases, on_complaint, on_record, alone=True)
+            return _run(
+                solver, representation, config, stop, None, match, phases, on_complaint, on_record, workers=workers
+            )
         config["layout"] = {"hash": solver.layout}
         _require_disk(solver, out, phases)
         with RunDirectory.create(out, config) as directory:
             if solver.iteration > 0:  # from here on the run it started from is not needed
                 directory.save_checkpoint(Checkpoint(solver.iteration, 0.0, 0.0, solver.state()))
-            alone = workers is None  # Ray's threads and a child process do not go together
             return _run(
-                solver, representation, config, stop, directory, match, phases, on_complaint, on_record, alone=alone
+                solver, representation, config, stop, directory, match, phases, on_complaint, on_record, workers=workers
             )
 
 
@@ -747,7 +748,7 @@ def resume(
                 )
                 directory.change(stop=config["stop"])
             made = (solver, representation, config, stop, directory, match, phases, on_complaint, on_record)
-            return _run(*made, history, times, alone=workers is None)
+            return _run(*made, history, times, workers=workers)
 
 
 def _compare_versions(config: Mapping[str, Any], on_complaint: Callable[[str], None]) -> None:
@@ -914,12 +915,9 @@ def _run(
     history: list[Record] | None = None,
     times: tuple[float, float] = (0.0, 0.0),
     *,
-    alone: bool,
+    workers: Workers | None,
 ) -> Solution:
-    """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before.
-
-    One that is ``alone``, without a cluster, may write checkpoints while it goes on.
-    """
+    """Drive a solver until ``stop``; a run that goes on has a history, and the seconds and core-seconds before."""
     form = solver.form
     make_evaluator, threads = representation.evaluator, set_threads(config["threads"])
     evaluator = None if make_evaluator is None else make_evaluator(form, threads, phases.report)
@@ -935,7 +933,8 @@ def _run(
         measured = {} if evaluator is None else named(form.game, solver.best_responses(evaluator))
         if match is not None:
             measured |= match(representation.policy(form, solver.average_strategy(), {}, solver.reached()))
-        return {**measured, **diagnose()}
+        shared = {} if workers is None else {"workers": workers.workers}
+        return {**measured, **diagnose(), **shared}
 
     listeners = [on_record] if on_record is not None else []
     if config.get("tensorboard") and directory is not None:
@@ -992,7 +991,7 @@ def _run(
             on_record=tell if listeners else None,
             diagnose=diagnose if networks else None,
             keep_strategy=keep_strategy,
-            meanwhile=alone,
+            meanwhile=workers is None,  # Ray's threads and a child process do not go together
         )
     except Interrupted as error:
         solver.leave_workers()

@@ -20,7 +20,9 @@ def test_sweeps_traversals_batches_and_boards_are_measured_on_two_workers_one_an
     monkeypatch.setattr(bench, "BATCH_GAME", "kuhn_poker")
     lines: list[str] = []
     game = flop_holdem_of(4, 3, raises=1)
-    rows = bench.cluster(rounds=1, report=lines.append, game=game, other=game, run_iterations=200, traversals=8192)
+    rows = bench.cluster(
+        rounds=1, report=lines.append, game=game, other=game, run_iterations=200, traversals=8192, seconds=0.01
+    )
     compared = [{OURS, bench.ONE_WORKER}, {OURS, bench.NO_CLUSTER}]
     assert [set(row.samples) for row in rows] == [
         compared[0],  # sweeps

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from equipoise.distribute.cluster import open_cluster
 from equipoise.errors import ClusterLost, NotSupported, TooLarge
 from equipoise.games import load_game, sizes
 from equipoise.regret.rules import DiscountedCFR
+from equipoise.runs import provenance
 from equipoise.runs.directory import RunDirectory
 from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.board_shares import ShareSpec, make_share, shared_out
@@ -28,6 +30,7 @@ from tests.holdem import flop_holdem_of
 
 pytestmark = [pytest.mark.processes, needs_ray]
 
+ROOT = Path(__file__).parents[2]
 SMALL = flop_holdem_of(4, 3, raises=1)
 
 
@@ -239,6 +242,35 @@ def test_no_node_left_is_one_line(cluster, workers):
         cluster.remove(node)
     with pytest.raises(ClusterLost, match="no node left to work on"):
         shared.run(100_000)
+
+
+def test_another_version_on_a_node_is_one_line(cluster, monkeypatch):
+    usual = provenance.versions()
+    monkeypatch.setattr(provenance, "versions", lambda: {**usual, "numpy": "1.0"})
+    said = r"has numpy \S+, and here it is 1\.0: results would differ; install the same"
+    with pytest.raises(NotSupported, match=said), open_cluster("auto"):
+        pass
+
+
+def test_a_head_that_is_gone_is_one_line():
+    """In a process of its own: what Ray leaves behind of a lost cluster is nobody else's."""
+    code = "from tests.distribute.test_nodes import lose_the_head as lose; lose()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=250, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "the head of the cluster" in done.stdout and "is gone" in done.stdout
+
+
+def lose_the_head() -> None:
+    with nodes(1) as started, open_cluster("auto") as workers:
+        shared = in_parts("rs-mccfr", workers)
+        shared.run(1)
+        losing = threading.Timer(0.3, started.cluster.head_node.kill_gcs_server)
+        losing.start()
+        try:
+            shared.run(100_000)
+        except ClusterLost as error:
+            os.write(1, str(error).encode())
+            os._exit(0)  # Ray itself would wait for the head for a minute
 
 
 def test_what_is_worked_on_by_one_machine_is_refused():

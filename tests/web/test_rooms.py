@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import time
 from importlib.resources import files
 
@@ -72,6 +73,18 @@ def test_a_run_shows_its_settings_and_its_machine(room, served):
     card = room("runs?run=page/kuhn").locator("[data-run='page/kuhn']")
     for text in ("kuhn_poker", "cfr+", "alternating", config["versions"]["numpy"], config["machine"]["cpu"]):
         expect(card).to_contain_text(text)
+
+
+def test_a_run_shows_its_speed_and_its_workers(room, served):
+    shutil.copytree(served.base / "page/kuhn", served.base / "page/shared")
+    log = served.base / "page/shared/log.jsonl"
+    record = json.loads(log.read_text().splitlines()[-1])
+    del record["crc32"]
+    record |= {"iteration": record["iteration"] + 1, "workers": 2, "solving_seconds": record["solving_seconds"] + 0.5}
+    log.write_text(log.read_text() + json.dumps(record) + "\n")
+    told = room("runs?run=page/shared").locator("[data-run='page/shared'] .speed")
+    expect(told).to_contain_text("2 workers of a cluster, 2 iterations/s")
+    shutil.rmtree(served.base / "page/shared")
 
 
 def test_exports_are_files(room, served):

@@ -23,7 +23,7 @@ from equipoise.errors import InvalidParameter, NotFound, NotTrusted, RunBusy, To
 from equipoise.evaluation.match import play_match
 from equipoise.experiments.claims import CLAIMS, levels_of
 from equipoise.games.spots import load_spot_file, spot, spot_file
-from equipoise.runs.listing import list_runs, status_of, stop_run
+from equipoise.runs.listing import list_runs, speed_of, status_of, stop_run
 from equipoise.runs.lock import has_open, holder, is_held
 from equipoise.web import processes, runs, site
 from equipoise.web.answers import Asked, Download, Events, Upload, as_json
@@ -354,3 +354,15 @@ def test_every_question_is_in_the_documents():
     for module in ROOMS:
         for where in module.ANSWERS:
             assert re.search(rf"`{where.split(' ')[1]}(\?[^`]*)?`", text), where
+
+
+def test_how_fast_a_run_goes_and_on_how_many_workers_is_told():
+    records = [
+        {"iteration": 10, "nodes_touched": 1000.0, "solving_seconds": 2.0, "traversal_seconds": 1.0, "workers": 2},
+        {"iteration": 30, "nodes_touched": 4000.0, "solving_seconds": 6.0, "traversal_seconds": 2.5, "workers": 3},
+    ]
+    told = {"workers": 3, "iterations_per_second": 5.0, "nodes_per_second": 2000.0}
+    assert speed_of(records) == told
+    assert speed_of(records[:1]) == {"workers": 2, "iterations_per_second": 5.0, "nodes_per_second": 1000.0}
+    assert speed_of([]) == {}
+    assert speed_of([{"iteration": 3}]) == {}  # a log of an earlier version

@@ -14,6 +14,7 @@ from equipoise.bench.measure import (
     ITERATIONS_PER_SECOND,
     MILLISECONDS,
     OURS,
+    SECONDS,
     Contender,
     Report,
     Row,
@@ -54,6 +55,7 @@ def cluster(
     other: Game | None = None,
     run_iterations: int = RUN_ITERATIONS,
     traversals: int = TRAVERSALS,
+    seconds: float = SECONDS,
 ) -> list[Row]:
     """Measure everything; ``report`` gets a line for each measurement."""
     if rounds < 1:
@@ -61,7 +63,7 @@ def cluster(
     cores = open_cores()
     notes = () if cores >= WORKERS else (f"{MEANINGLESS}: {WORKERS} workers had {cores} core",)
     with tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:
-        suite = Suite(rounds=rounds, report=report, one_core=False, folder=Path(folder))
+        suite = Suite(rounds=rounds, report=report, one_core=False, folder=Path(folder), seconds=seconds)
         holdem = game or load_game(HOLDEM)
         with open_cluster(f"local:{WORKERS}") as joined:
             rows = list(_sweeps(suite, joined, notes, run_iterations))

@@ -210,17 +210,19 @@ def take_turns(
 class Suite:
     """What all rows of a suite share."""
 
-    def __init__(self, *, rounds: int, report: Report, one_core: bool, folder: Path) -> None:
+    def __init__(self, *, rounds: int, report: Report, one_core: bool, folder: Path, seconds: float = SECONDS) -> None:
         self.rounds = rounds
+        self.seconds = seconds
         self.report = report
         self.one_core = one_core
         self.folder = folder
 
     def take_turns(
-        self, work: str, contenders: Sequence[Contender], unit: Unit, *, seconds: float = SECONDS
+        self, work: str, contenders: Sequence[Contender], unit: Unit, *, seconds: float | None = None
     ) -> Samples:
         """Measure each contender once a round."""
-        return take_turns(contenders, unit, work=work, rounds=self.rounds, report=self.report, seconds=seconds)
+        least = self.seconds if seconds is None else seconds
+        return take_turns(contenders, unit, work=work, rounds=self.rounds, report=self.report, seconds=least)
 
     def compare(self, what: str, ours: float, name: str, theirs: float, tolerance: float) -> None:
         """Report two numbers that must be the same, and end the benchmark when they are not."""

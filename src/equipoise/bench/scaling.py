@@ -150,3 +150,80 @@ def _fit(work: str, size: Size, one: float, two: float, per_message: float) -> F
         per_byte=per_byte,
         per_message=per_message,
     )
+
+
+# Hands on boards up to suits in the four rounds of hold'em (Waugh 2013), and the actions of both players at all
+# decisions of each round of the limit game with caps 3-4-4-4, as its betting tree has them.
+HANDS = (169, 1_286_792, 55_190_538, 2_428_287_420)
+ACTIONS = (21, 182, 1638, 14742)
+LIMIT_ENTRIES = sum(hands * actions for hands, actions in zip(HANDS, ACTIONS, strict=True))
+CORES = (10, 100, 1000)
+
+
+def page(rows: Sequence[Mapping[str, Any]], load: float, machine: str, when: str) -> str:
+    """Return what the measurements say, as a part of docs/scaling.md."""
+    model = fitted(rows)
+    parts = [_measured(rows, load, machine, when), _fits(model)]
+    return "\n\n".join([*parts, _flop(model.fit_of("exact CFR+")), _limit(model.fit_of("exact CFR+"))]) + "\n"
+
+
+def _measured(rows: Sequence[Mapping[str, Any]], load: float, machine: str, when: str) -> str:
+    busy = f" **Other programs ran meanwhile (a load of {load:.1f}): not to be relied on.**" if load > 0.5 else ""
+    lines = [
+        f"`equipoise bench cluster` on {machine}, {when}; medians.{busy}",
+        "",
+        "| work | against | times as fast | required | sent in an iteration |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        for peer, ratio in row["ratios"].items():
+            least = row["required_ratios"].get(peer)
+            sent = next((note for note in row["notes"] if note.startswith("an iteration")), "")
+            sent = sent.removeprefix("an iteration sends ")
+            lines.append(
+                f"| {row['work']} | {peer} | {ratio:.2f} | {'' if least is None else f'{least:.2f}'} | {sent} |"
+            )
+    return "\n".join(lines)
+
+
+def _fits(model: Model) -> str:
+    lines = ["| work | seconds of compute per unit | per byte through the driver | per question |", "|---|---|---|---|"]
+    for fit in model.fits:
+        unit = "table entry" if "exact" in fit.work else "traversal"
+        lines.append(f"| {fit.work} | {fit.per_unit:.2g} a {unit} | {fit.per_byte:.2g} | {fit.per_message:.2g} |")
+    lines += ["", "| check, not fitted to | measured | the model says | off |", "|---|---|---|---|"]
+    for check in model.checks:
+        lines.append(f"| {check.work} | {check.measured:.3g} s | {check.said:.3g} s | {check.off:+.0%} |")
+    return "\n".join(lines)
+
+
+def _flop(fit: Fit) -> str:
+    one = fit.seconds(fit.size, 1)
+    lines = [
+        "**Flop hold'em, exact CFR+**, on machines of 32 cores at 10 Gbit/s:",
+        "",
+        "| cores | seconds an iteration | times one worker | what takes the most |",
+        "|---|---|---|---|",
+    ]
+    for cores in CORES:
+        took = fit.seconds(fit.size, cores, network=NETWORK)
+        lines.append(f"| {cores:,} | {took:.2g} | {one / took:.0f} | {fit.bound(fit.size, cores)} |")
+    return "\n".join(lines)
+
+
+def _limit(fit: Fit) -> str:
+    """Say what the full limit game would take, whose boards no solver here shares out yet."""
+    wide, narrow = (2 * size * LIMIT_ENTRIES / 1e12 for size in (4, 2))  # float32 and int16, two tables
+    compute = fit.per_unit * LIMIT_ENTRIES
+    lines = [
+        f"**The full limit game** has {LIMIT_ENTRIES:.2g} table entries up to suits: {wide:.0f} TB for two tables in "
+        f"float32, {narrow:.0f} TB in int16, which is {ceil(narrow / 0.25):,} machines with 256 GB for tables. At the "
+        "compute of a table entry above:",
+        "",
+        "| cores | hours an iteration | days for 1,000 iterations |",
+        "|---|---|---|",
+    ]
+    for cores in CORES:
+        hours = compute / cores / 3600
+        lines.append(f"| {cores:,} | {hours:,.3g} | {1000 * hours / 24:,.3g} |")
+    return "\n".join(lines)

@@ -33,6 +33,7 @@ Result = TypeVar("Result")
 
 FORMS = "local:N (N workers on this machine), auto (the cluster of this machine) or ray://HOST:PORT"
 OBJECT_STORE_BYTES = 1 << 30  # of a cluster started here, in shared memory; Ray would take a third of all there is
+SECONDS_A_COUNT = 5.0  # between two counts of cores
 SECONDS_A_LOOK = 1.0  # how often a wait looks whether there still is a cluster
 SECONDS_TO_SHOW = 20.0  # until a node that is gone is known to be, by Ray's defaults
 PATIENCE = 300.0  # seconds that an answer may take, kernels that are compiled for it included
@@ -231,16 +232,21 @@ class Cluster:
         self._seconds_a_part: dict[Callable[..., Any], float] = {}  # of late
         self._constants: dict[int, Constant] = {}
         self._constant_refs: dict[str, Any] = {}
+        self._count, self._count_again_at = 1, 0.0
         self.patience = self.patience_for_nodes = PATIENCE
         self._head = "" if text.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
 
     @property
     def workers(self) -> int:
-        """Return how many cores there are now."""
-        return max(1, int(sum(node["Resources"].get("CPU", 0) for node in self.nodes())))
+        """Return how many cores there are, as of a few seconds ago at most: the head is not asked for each turn."""
+        if (now := time.monotonic()) >= self._count_again_at:
+            self._count = max(1, int(sum(node["Resources"].get("CPU", 0) for node in self.nodes())))
+            self._count_again_at = now + SECONDS_A_COUNT
+        return self._count
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Return the nodes that are alive."""
+        """Return the nodes that are alive. Ray asks the head, and waits a minute for one that is gone."""
+        self.require_head()
         return [node for node in self.ray.nodes() if node["Alive"]]
 
     def require_same_versions(self) -> None:

@@ -1,5 +1,10 @@
 """Where networks are: a device by its name, or the best one that this machine has."""
 
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
 import torch
 
 from equipoise.errors import InvalidParameter, NotSupported
@@ -20,6 +25,45 @@ def find_device(name: str) -> torch.device:
     if fault := _fault(device):
         raise NotSupported(f"device {name} cannot be used here ({fault}); give auto or cpu")
     return device
+
+
+BF16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})  # of CPUs
+_TRY = "import torch; a = torch.ones(64, 64, dtype=torch.bfloat16); assert float((a @ a)[0, 0]) == 64.0"
+_PATIENCE = 120.0  # seconds
+
+
+def require_bf16(device: torch.device) -> None:
+    """Refuse mixed precision where the hardware lacks it.
+
+    A CPU is asked for its flags first, and then tried by another process: where flags and libraries do not fit
+    together, a product ends in an illegal instruction, and the process with it.
+    """
+    why = ""
+    if device.type == "cpu":
+        why = _why_no_bf16()
+    elif device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        why = f"{torch.cuda.get_device_name(device)} has no bfloat16"
+    if why:
+        raise NotSupported(f"amp=bf16 cannot be used here ({why}); leave it out")
+
+
+@cache
+def _why_no_bf16() -> str:
+    if not BF16_FLAGS & cpu_flags():
+        return "the CPU has no instructions for it"
+    tried = subprocess.run([sys.executable, "-c", _TRY], capture_output=True, timeout=_PATIENCE, check=False)
+    return "" if tried.returncode == 0 else "the CPU says that it has instructions for it, and they fail"
+
+
+def cpu_flags() -> frozenset[str]:
+    """Return what the CPU says that it can do; nothing where nobody knows."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(
+        next((line.partition(":")[2] for line in lines if line.startswith(("flags", "Features"))), "").split()
+    )
 
 
 def _is_built_in(device: torch.device) -> bool:

@@ -67,6 +67,7 @@ class Fitting:
     least_pull: float = 0.0
     plateau: Plateau | None = None
     loss: Loss = "squared"
+    mixed: bool = False  # networks multiply in bfloat16
 
 
 class Fitted(NamedTuple):
@@ -138,6 +139,7 @@ def fit(
     losses: list[Tensor] = []
     norm: Tensor | None = None
     parameters = list(network.parameters())
+    network.mixed = fitting.mixed
 
     def gradient_of(batch: Examples, outputs: Tensor, rows: slice) -> Tensor:
         loss, gradient = loss_and_gradient(fitting.loss, outputs, batch.target[rows], batch.weight[rows])

@@ -38,6 +38,7 @@ class Network(nn.Module):
     """From what it sees of rows to one number per column. By default, rows are vectors and autograd is the way back."""
 
     rows_at_once = 65536  # when rows are read: what layers make of them has to fit in memory
+    mixed = False  # whether the next steps multiply in bfloat16
     row_by_row = True  # whether inputs are one tensor, with a row for each row
 
     def __init__(self, architecture: Architecture) -> None:
@@ -59,8 +60,11 @@ class Network(nn.Module):
     def backpropagate(self, inputs: Inputs, gradient_of: GradientOf) -> None:
         """Write the parameters' gradient, given that of the loss with respect to the outputs."""
         self.zero_grad(set_to_none=True)
-        outputs = self(inputs)
-        outputs.backward(gradient_of(outputs.detach(), slice(0, len(outputs))))
+        like = next(self.parameters())
+        with torch.autocast(like.device.type, torch.bfloat16, enabled=self.mixed):
+            outputs = self(inputs)
+        gradient = gradient_of(outputs.detach().to(like.dtype), slice(0, len(outputs)))
+        outputs.backward(gradient.to(outputs.dtype))
 
     def fit(
         self,

@@ -74,8 +74,27 @@ def summary_of(run: RunDirectory, records: list[dict[str, Any]] | None = None) -
         "created": run.config.get("created"),
         "unit": run.config.get("unit", "chips"),
         **{name: last[name] for name in _TOLD_LAST if name in last},
+        **speed_of(records),
         "checkpoint": run.newest_checkpoint(),
     }
+
+
+def speed_of(records: list[dict[str, Any]]) -> dict[str, float]:
+    """Return how fast a run went between its last two evaluations, and how many workers of a cluster it had."""
+    if not records:
+        return {}
+    before, last = records[-2] if len(records) > 1 else {}, records[-1]
+    found = {"workers": last["workers"]} if "workers" in last else {}
+    for name, amount, clocks in (
+        ("iterations_per_second", "iteration", ("solving_seconds",)),
+        ("nodes_per_second", "nodes_touched", ("traversal_seconds", "solving_seconds")),
+    ):
+        clock = next((clock for clock in clocks if clock in last), None)
+        if clock is not None and amount in last:
+            seconds = last[clock] - before.get(clock, 0.0)
+            if seconds > 0.0:
+                found[name] = (last[amount] - before.get(amount, 0.0)) / seconds
+    return found
 
 
 _SUMMARIES: dict[Path, tuple[object, dict[str, Any]]] = {}  # by run: of which files, and what they say

@@ -128,7 +128,7 @@ def _regret_network(chosen: RegretNetwork, own: Architecture | None) -> NetworkC
     loss: Loss = "positive" if floored and chosen.fitting == "steps" else "squared"
     return NetworkConfig(
         architecture=architecture_of(chosen.network, chosen.network.width, own),
-        fitting=_fitting(chosen.fitting, chosen.network.network, chosen.fit, loss, first=5),
+        fitting=_fitting(chosen.fitting, chosen.network, chosen.fit, loss, first=5),
         shared=chosen.shared,
         anchor=sums.anchor,
         anchor_memory=sums.anchor_memory if sums.anchor > 0.0 else 0,
@@ -144,7 +144,7 @@ def _strategy_network(
     loss: Loss = "cross_entropy" if sums.kind == "average" else "squared"
     return NetworkConfig(
         architecture=architecture_of(chosen.network, chosen.strategy_network.width, own),
-        fitting=_fitting(chosen.fitting, chosen.network.network, chosen.strategy_fit, loss, first=2),
+        fitting=_fitting(chosen.fitting, chosen.network, chosen.strategy_fit, loss, first=2),
         shared=chosen.shared,
         kind=sums.kind,
         every=sums.every,
@@ -152,7 +152,7 @@ def _strategy_network(
     )
 
 
-def _fitting(how: str, network: str, fit: Fit, loss: Loss, *, first: int) -> Fitting:
+def _fitting(how: str, network: Network, fit: Fit, loss: Loss, *, first: int) -> Fitting:
     """Return how a network is fitted; by steps, the first fit has ``first`` times as many."""
     if how == "algorithm2":  # DN19 Algorithm 2 and Appendix E
         return Fitting(
@@ -171,6 +171,7 @@ def _fitting(how: str, network: str, fit: Fit, loss: Loss, *, first: int) -> Fit
                 good_enough=fit.enough,
             ),
             loss=loss,
+            mixed=network.mixed,
         )
     return Fitting(
         epochs=fit.steps,
@@ -180,8 +181,9 @@ def _fitting(how: str, network: str, fit: Fit, loss: Loss, *, first: int) -> Fit
         final_share=fit.rate_end,
         slower_after=fit.rate_after,
         slower_power=fit.rate_power,
-        least_pull=ROUNDING if network == RESIDUAL else 0.0,
+        least_pull=ROUNDING if network.network == RESIDUAL else 0.0,
         loss=loss,
+        mixed=network.mixed,
     )
 
 
@@ -219,6 +221,7 @@ def _regret_memory(chosen: DeepCFR | SingleDeepCFR, own: Architecture | None) ->
             slowest_after=5000.0,
             clip_norm=fit.clip_norm,
             loss="positive",
+            mixed=chosen.network.mixed,
         )
         return _memory_config(chosen, own, fitting, 0, fit.fresh_steps)
     fresh_every = fit.fresh_every if fit.fit == "hybrid" else {"scratch": 1, "fine_tune": 0}[fit.fit]
@@ -230,6 +233,7 @@ def _regret_memory(chosen: DeepCFR | SingleDeepCFR, own: Architecture | None) ->
         fall="linear",
         slower_power=0.0,
         clip_norm=fit.clip_norm,
+        mixed=chosen.network.mixed,
     )
     return _memory_config(chosen, own, fitting, fresh_every, fit.fresh_steps)
 
@@ -244,6 +248,7 @@ def _policy_memory(chosen: DeepCFR, own: Architecture | None) -> MemoryConfig:
         slower_power=0.0,
         clip_norm=policy.clip_norm,
         loss="cross_entropy" if policy.loss == "cross_entropy" else "squared_probabilities",
+        mixed=chosen.network.mixed,
     )
     config = _memory_config(chosen, own, fitting, 1, policy.steps)
     return replace(config, masses=chosen.sampling.sampling != "external")

@@ -281,6 +281,7 @@ def _config(chosen: SelfPlaying, own: Architecture | None) -> NFSPConfig:
         "final_share": 1.0,
         "slower_after": chosen.rate_after,
         "slower_power": chosen.rate_power,
+        "mixed": chosen.network.mixed,
     }
     return NFSPConfig(
         architecture=architecture_of(chosen.network, chosen.network.width, own),

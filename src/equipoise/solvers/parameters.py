@@ -160,6 +160,9 @@ class Probing:
     table: Batches = part(Batches)
 
 
+MIXED = ("cards", "rnn", "gru", "own")  # networks whose way back is autograd's, on every device
+
+
 @dataclass(frozen=True, kw_only=True)
 class Network:
     """What networks see of an infoset, and how large they are."""
@@ -187,6 +190,17 @@ class Network:
         "networks see how strong a hand is on its board, besides the cards; for games over boards, such as flop_holdem",
         when={"network": ("cards",), "game": ("codes",)},
     )
+    amp: Literal["none", "bf16"] = knob(
+        "none",
+        Choice(("none", "bf16")),
+        "mixed precision: fits multiply in bfloat16 where the hardware has it, and keep all else in 32 bits",
+        when={"network": MIXED},
+    )
+
+    @property
+    def mixed(self) -> bool:
+        """Return whether fits are in mixed precision."""
+        return self.network in MIXED and self.amp == "bf16"
 
 
 def _in_algorithm_2(value: object, residual: object = None) -> Any:
@@ -327,7 +341,7 @@ class StrategySums:
     )
 
 
-COMMON = ("cards", "network", "layers")
+COMMON = ("cards", "network", "layers", "amp")
 SHARED = "one network for both players, instead of one each"
 FITTING = Choice(("steps", "algorithm2"))
 ABOUT_FITTING = "how networks are fitted: a number of steps at a falling rate, or DN19's Algorithm 2"

@@ -72,7 +72,7 @@ class Recipe:
         batch = parameters["batch"]
         assert isinstance(batch, int)
         if parts_of_batch(batch) == 1:
-            return f"with batch={batch} there is nothing to share out: give --set batch={SMALL_BATCH} or more"
+            return f"give --set batch={SMALL_BATCH} or more, which is made in parts"
         return None
 
     def place(self, device: str) -> str:

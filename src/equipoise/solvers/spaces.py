@@ -15,7 +15,7 @@ import torch
 from equipoise.errors import NotSupported
 from equipoise.games import TERMINAL
 from equipoise.memory import require
-from equipoise.networks.devices import find_device
+from equipoise.networks.devices import find_device, require_bf16
 from equipoise.networks.infosets import Infosets, infosets_of
 from equipoise.networks.poker_rows import PokerRows, poker_rows
 from equipoise.networks.rows import SeenRows
@@ -90,6 +90,8 @@ class Space(Protocol):
 def space_of(setup: Setup, representation: Representation, network: Network) -> Space:
     """Return a game's space; ``network`` says what networks see of infosets."""
     torch.set_num_threads(1)  # these networks are too small to share out; parts of a batch are shared out instead
+    if network.mixed:
+        require_bf16(find_device(setup.device))
     return SPACES[representation.settings](setup, representation, network)
 
 

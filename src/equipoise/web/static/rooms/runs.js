@@ -171,6 +171,7 @@ function standingOf(run, page) {
   const further = h("input", {inputmode: "numeric", size: "9", value: String(2 * (run.iteration || 1000)), "aria-label": `iterations of ${run.run} in all`});
   return [
     h("p", {}, status(run), run.progress ? h("span", {class: "note"}, ` ${run.progress}`) : null),
+    speed(run),
     h("div", {class: "buttons"},
       run.status === "running" || run.status === "starting"
         ? h("button", {type: "button", onclick: act("/api/run/stop", `${run.run} stops after this step and writes a checkpoint`)}, "Stop")
@@ -180,6 +181,15 @@ function standingOf(run, page) {
       h("details", {class: "menu"}, h("summary", {class: "button quiet"}, "Export"),
         h("div", {}, exports.map(([to, text]) => h("a", {href: `/api/run/export${asText({run: run.run, to})}`, download: ""}, text))))),
   ];
+}
+
+function speed(run) {
+  const told = [
+    run.workers !== undefined ? `${run.workers} ${run.workers === 1 ? "worker" : "workers"} of a cluster` : null,
+    run.iterations_per_second !== undefined ? `${number(run.iterations_per_second, 3)} iterations/s` : null,
+    run.nodes_per_second !== undefined ? `${number(run.nodes_per_second, 3)} nodes/s` : null,
+  ].filter((each) => each !== null);
+  return told.length ? h("p", {class: "note speed"}, `At the last evaluation: ${told.join(", ")}`) : null;
 }
 
 function about(run, page, alone) {
