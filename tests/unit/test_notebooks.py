@@ -131,8 +131,10 @@ def test_progress_is_shown_on_request_only(capsys):
     equipoise.solve("kuhn_poker", "cfr", seconds=0.8)
     assert capsys.readouterr().err == ""
     seen = []
-    equipoise.solve("kuhn_poker", "cfr", seconds=0.8, progress=True, on_progress=seen.append)
-    assert "kuhn_poker by cfr\n  iteration " in capsys.readouterr().err and seen
+    equipoise.solve("kuhn_poker", "cfr", seconds=1.5, progress=True, on_progress=seen.append)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "kuhn_poker by cfr" and seen
+    assert any(line.startswith("  iteration ") for line in lines)  # after what else took a while, on a busy machine
 
 
 def test_progress_in_a_notebook_changes_one_output(monkeypatch):

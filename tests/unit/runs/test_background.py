@@ -98,7 +98,7 @@ def test_a_run_that_is_killed_while_it_writes_goes_on_with_the_same_bits(tmp_pat
     """Its child survives it, and the checkpoint is good; the run that goes on need not wait for it."""
     equipoise.solve("leduc_poker", "sd-cfr", out=tmp_path / "whole", checkpoint_seconds=0.0, **RUN)
     code = (
-        "import os, time, equipoise\n"
+        "import os, pathlib, time, equipoise\n"
         "from equipoise.runs import background, directory\n"
         "background.LEAST_BYTES = 0\n"
         "usual, parent = directory.RunDirectory._write_checkpoint, os.getpid()\n"
@@ -107,14 +107,16 @@ def test_a_run_that_is_killed_while_it_writes_goes_on_with_the_same_bits(tmp_pat
         "    usual(self, checkpoint)\n"
         "directory.RunDirectory._write_checkpoint = slowly\n"
         "def on_record(record):\n"
-        "    if record['iteration'] == 6:\n"
-        "        time.sleep(0.3)\n"  # a child has been done by now
+        "    if record['iteration'] == 6:\n"  # a child is waited for, however busy the machine is
+        f"        checkpoints = pathlib.Path({str(tmp_path / 'run' / 'checkpoints')!r})\n"
+        "        while not list(checkpoints.glob('*.npz')):\n"
+        "            time.sleep(0.05)\n"
         "    if record['iteration'] == 8:\n"
         "        os.kill(parent, 9)\n"
         f"equipoise.solve('leduc_poker', 'sd-cfr', out={str(tmp_path / 'run')!r}, checkpoint_seconds=0.0, "
         f"on_record=on_record, **{RUN!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not is_held(tmp_path / "run" / "lock")
     assert RunDirectory.open(tmp_path / "run").newest_checkpoint() > 0
