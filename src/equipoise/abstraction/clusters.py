@@ -74,7 +74,7 @@ def _list_live(boards: Cards, hands: Cards, listed: Int64) -> None:
         listed[board] = live[:count]
 
 
-def hands_beside(boards: Cards, deck_size: int) -> Int64:
+def hands_on(boards: Cards, deck_size: int) -> Int64:
     """Return the hands that are possible on each of some boards, ``[boards, live hands]``."""
     hands = sets_of_cards(deck_size, HOLE_CARDS)
     listed = np.empty((len(boards), comb(deck_size - boards.shape[1], HOLE_CARDS)), np.int64)
@@ -320,6 +320,6 @@ def cluster_tables(boards: RoundBoards, count: int, parts: Parts) -> BucketTable
         what = f"clusters on boards of {boards.sizes[betting_round]} cards"
         for begin, end in parts.loop(what, len(current.boards), codes):
             chosen = np.arange(begin, end)
-            live = hands_beside(current.boards[chosen], boards.deck_size)
+            live = hands_on(current.boards[chosen], boards.deck_size)
             codes[chosen[:, None], live] = nearest(centres, features.on(chosen))[1].reshape(live.shape)
     return tables

@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 
 from equipoise.evaluation.appraisal import Appraisal, InfosetValues
-from equipoise.evaluation.lines import belief, beside, live_hands, range_at, read_line
+from equipoise.evaluation.lines import belief, compatible_reach, live_hands, range_at, read_line
 from equipoise.evaluation.players import BoardPlayer
 from equipoise.games.betting import BettingState
 from equipoise.games.notation import read_infoset
@@ -136,7 +136,7 @@ class BoardAppraiser:
         width = len(rows.played) // int(trees.rows[player])
         others = comb(game.deck.size - HOLE_CARDS - len(cards), HOLE_CARDS)
         # Rows are means over the opponent's hands, each as often as it comes here.
-        weight = beside(game, ranges[1 - player])[live] / others
+        weight = compatible_reach(game, ranges[1 - player])[live] / others
         with np.errstate(invalid="ignore", divide="ignore"):
             known = np.where(weight > 0.0, weight, np.nan)[:, None]
             played, best = (

@@ -63,7 +63,7 @@ def range_at(game: PokerGame, player: int, line: BettingState, board: Cards, pla
     return found
 
 
-def beside(game: PokerGame, given: Float) -> Float:
+def compatible_reach(game: PokerGame, given: Float) -> Float:
     """Return, for each of ``game.hands``, the weight of a range without the hands that share a card with it."""
     if game.hole_cards == 1:
         alone: Float = given.sum() - given

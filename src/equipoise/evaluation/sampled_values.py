@@ -12,7 +12,7 @@ import numpy as np
 
 from equipoise.evaluation.appraisal import Appraisal, InfosetValues
 from equipoise.evaluation.board_action_values import Asked, deal_chance
-from equipoise.evaluation.lines import belief, beside, live_hands, range_at, read_line
+from equipoise.evaluation.lines import belief, compatible_reach, live_hands, range_at, read_line
 from equipoise.evaluation.lockstep_play import play_on
 from equipoise.evaluation.players import LockstepPlayer
 from equipoise.games.betting import BettingState
@@ -60,7 +60,7 @@ class SampledAppraiser:
         place_of = {hand: place for place, hand in enumerate(game.hands)}
         places = [place_of[hand] for hand in hands]
         probabilities, reached = self._asked[player].at(came_to, board, hands)
-        compatible = beside(game, np.isin(np.arange(len(game.hands)), live_hands(game, board)).astype(float))
+        compatible = compatible_reach(game, np.isin(np.arange(len(game.hands)), live_hands(game, board)).astype(float))
         unknown = np.full(probabilities.shape, np.nan)
         return Appraisal(
             player=player,
@@ -69,7 +69,9 @@ class SampledAppraiser:
             probabilities=probabilities,
             reached=reached,
             own_reach=ranges[player][places],
-            others_reach=beside(game, ranges[1 - player])[places] / compatible[places] * deal_chance(game, board),
+            others_reach=compatible_reach(game, ranges[1 - player])[places]
+            / compatible[places]
+            * deal_chance(game, board),
             values=unknown,
             best_values=unknown,
             errors=unknown,

@@ -19,7 +19,7 @@ from equipoise.abstraction.clusters import (
     FutureStrength,
     OpponentStrength,
     cluster,
-    hands_beside,
+    hands_on,
     nearest,
     spread_out,
 )
@@ -134,7 +134,7 @@ def test_features_are_strengths_against_groups():
     start = grade_strength(boards, tables, 2, Parts())[0][0]
     listed = boards.rounds[1].boards
     features = OpponentStrength(boards, tables, start).on(np.arange(len(listed)))
-    live = hands_beside(listed, 12)
+    live = hands_on(listed, 12)
     everybody = list(itertools.combinations(range(12), 2))
     grades = {hole: naive.expected_power(4, 3, (0, 3), hole, (), 2) for hole in everybody}
     coded = {hole: round(grade * HIGHEST_CODE) for hole, grade in grades.items()}
@@ -161,7 +161,7 @@ def test_features_before_the_last_board_are_histograms_of_strength_to_come():
     hands = list(itertools.combinations(range(9), 2))
     for row, board in enumerate(boards.rounds[1].boards.tolist()):
         found = features.on(np.array([row]))
-        live = hands_beside(boards.rounds[1].boards[[row]], 9)[0]
+        live = hands_on(boards.rounds[1].boards[[row]], 9)[0]
         assert len(found) == len(live) == math.comb(6, 2)
         for hand, cumulative in zip(live, found, strict=True):
             expected = naive.strength_to_come(ranks, suits, hands[hand], tuple(board), sizes[-1], STRENGTHS)
@@ -191,7 +191,7 @@ def test_hands_of_a_cluster_are_alike_in_every_round(points, monkeypatch):
         everything = np.arange(len(listed))
         points_of = features.on(everything)
         found = bucket_codes(buckets.tables, boards, betting_round)
-        label = np.take_along_axis(found, hands_beside(listed, 12), axis=1).ravel()
+        label = np.take_along_axis(found, hands_on(listed, 12), axis=1).ravel()
         assert set(label.tolist()) == set(range(7))
         weight = np.repeat(boards.rounds[betting_round].weight, len(points_of) // len(listed)).astype(float)
         own = squared_error(points_of, weight, label)

@@ -13,7 +13,7 @@ from equipoise.games.suits import choose_table, place_of_set, sets_of_cards
 from tests.naive import abstraction as naive
 
 
-def hands_beside(deck_size, board):
+def hands_on(deck_size, board):
     for number, hole in enumerate(itertools.combinations(range(deck_size), 2)):
         if not set(hole) & set(board):
             yield number, hole
@@ -28,12 +28,12 @@ def test_strength_equals_that_of_showdowns_played_one_by_one(ranks, suits, sizes
     means = grade_strength(boards, tables, power, Parts())
     codes = bucket_codes(tables, boards, len(sizes) - 1)
     for row, board in enumerate(boards.rounds[-1].boards.tolist()):
-        for number, hole in hands_beside(ranks * suits, board):
+        for number, hole in hands_on(ranks * suits, board):
             beaten, tied, _ = naive.beaten_and_tied(ranks, suits, hole, tuple(board))
             assert codes[row, number] == 2 * beaten + tied
     for betting_round, found in enumerate(means):
         for row, board in enumerate(boards.rounds[betting_round].boards.tolist()):
-            for number, hole in hands_beside(ranks * suits, board):
+            for number, hole in hands_on(ranks * suits, board):
                 expected = naive.expected_power(ranks, suits, sizes, hole, tuple(board), power)
                 assert found[row, number] == pytest.approx(expected, abs=1e-12)
 
