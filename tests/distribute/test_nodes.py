@@ -175,7 +175,10 @@ def test_a_driver_that_is_killed_is_resumed_on_another_number_of_workers(cluster
 
 PARTS = {
     "rs-mccfr": ("leduc_poker", {"batch": 20_000}),
-    "sd-cfr": (SMALL, {"traversals": 12_000, "width": 8, "minibatch": 64, "steps": 2, "network": "mlp"}),
+    "sd-cfr": (
+        SMALL,
+        {"traversals": 12_000, "width": 8, "minibatch": 64, "steps": 2, "fresh_steps": 2, "network": "mlp"},
+    ),
 }
 
 

@@ -77,8 +77,8 @@ def pair(name, game, given):
 
 
 IN_LOCKSTEP = {
-    "deep-cfr": {**FEW, "traversals": 5000, "steps": 3, "policy_steps": 3, "network": "cards"},
-    "sd-cfr": {**FEW, "traversals": 5000, "steps": 3, "network": "mlp", "sampling": "robust", "k": 1},
+    "deep-cfr": {**FEW, "traversals": 5000, "steps": 3, "fresh_steps": 3, "policy_steps": 3, "network": "cards"},
+    "sd-cfr": {**FEW, "traversals": 5000, "steps": 3, "fresh_steps": 3, "network": "mlp", "sampling": "robust", "k": 1},
     "dncfr": {"width": 8, "batch": 3000, "steps": 3, "strategy_steps": 3, "strategy_every": 2},
     "nfsp": {**FEW, "episodes": 5000, "q_steps": 3, "policy_steps": 3, "capacity": 50_000, "q_capacity": 50_000},
 }

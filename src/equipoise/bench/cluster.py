@@ -215,7 +215,7 @@ def _boards(comparison: _Comparison, game: Game, other: Game) -> list[Row]:
 def _traversals(comparison: _Comparison, game: Game, traversals: int) -> list[Row]:
     def maker(count: int) -> "Callable[[_Some | None], Made]":
         def make(workers: _Some | None) -> Made:
-            given = {"traversals": count, "steps": 1, "capacity": 10_000}
+            given = {"traversals": count, "steps": 1, "fresh_steps": 1, "capacity": 10_000}
             solver = find_recipe("sd-cfr").solver(Setup(game=game, workers=workers), given)
             solver.run(1)  # from then on networks are read
             return Made(partial(_traverse, solver), count, -(-count // TRAVERSALS_A_PART))

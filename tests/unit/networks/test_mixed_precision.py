@@ -83,7 +83,7 @@ def test_runs_in_mixed_precision_resume_bit_for_bit(network, game):
     def made():
         given = {"network": network, "amp": "bf16", "width": 16, "traversals": 200, "minibatch": 128}
         return find_recipe("sd-cfr").solver(
-            Setup(game=load_game(game), seed=4), {**given, "steps": 5, "capacity": 10_000}
+            Setup(game=load_game(game), seed=4), {**given, "steps": 5, "fresh_steps": 5, "capacity": 10_000}
         )
 
     whole, first, second = made(), made(), made()
