@@ -173,10 +173,3 @@ def test_what_cannot_be_re_solved_is_refused():
         with pytest.raises(EquipoiseError, match=words):
             equipoise.resolve_flops(solved(2), **wanted)
 
-
-def test_a_strategy_in_buckets_is_re_solved_without_them():
-    found = equipoise.solve(
-        small_holdem(), "es-mccfr", engine="boards", iterations=20_000, parameters={"buckets": "ehs2:2"}
-    ).policy
-    better = equipoise.resolve_flops(found, iterations=200)
-    assert better.exploitability < 0.8 * better.before.exploitability
