@@ -172,4 +172,3 @@ def test_what_cannot_be_re_solved_is_refused():
     for wanted, words in (({"iterations": 0}, "iterations"), ({"gadget": "safe"}, "maxmargin")):
         with pytest.raises(EquipoiseError, match=words):
             equipoise.resolve_flops(solved(2), **wanted)
-
