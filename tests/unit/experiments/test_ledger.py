@@ -20,7 +20,7 @@ from equipoise.experiments.claim import (
     scale_of,
 )
 from equipoise.experiments.claims import CLAIMS, NOT_ATTEMPTED, ORDER
-from equipoise.experiments.ledger import _thinned, rejudged, reproduce, summary_of, write_page
+from equipoise.experiments.ledger import _cost, _thinned, rejudged, reproduce, shown_cost, summary_of, write_page
 from equipoise.experiments.published import recipe_of
 from equipoise.experiments.sweep import Setting, Sweep
 from equipoise.experiments.tabular_claims import start_up
@@ -148,6 +148,66 @@ def test_g4_is_counted_by_the_program(tmp_path):
     assert holds("G4", {"ten buckets a round": [[{"decisions": 1, "buckets": 1, "infosets": 5e7}]]}) == ["no"]
 
 
+def test_s1_compares_printed_digits_and_orders():
+    def sizes(**changes):
+        told = {"infosets": 2 * 10**9, "states": 2 * 10**12, "with_ends": 0, "leaf_infosets": 0, "leaf_states": 0}
+        return {"flop hold'em": [[{**told, **changes}]]}
+
+    assert holds("S1", sizes()) == ["yes", "yes"]
+    assert holds("S1", sizes(infosets=9 * 10**8)) == ["no", "yes"]
+    assert holds("S1", sizes(states=2 * 10**14)) == ["yes", "no"]
+
+    def leduc(count):
+        return {"NLLH(5)": [[{"infosets": count, "with_ends": 9678}]]}
+
+    assert holds("S1", leduc(11083)) == ["yes"]
+    assert holds("S1", leduc(3648)) == ["no"]
+
+
+def test_d20_needs_fewer_infosets_than_external_sampling():
+    def kept(ours, external, count=3):
+        def runs(level):
+            return [[{"iteration": 1, "kept": level + seed, "share": 0.1}] for seed in range(count)]
+
+        return {"k = 1, b = 100": runs(ours), "external sampling, b = 100": runs(external)}
+
+    assert holds("D20", kept(100, 200)) == ["yes"]
+    assert holds("D20", kept(200, 100)) == ["no"]
+    assert holds("D20", kept(100, 200, count=1)) == ["one seed"]
+
+
+def test_v1_needs_every_strategy_to_agree():
+    names = ("robust_1", "outcome", "outcome_exploring", "zeros", "probing", "robust_1_probing")
+
+    def results(robust, probing):
+        levels = dict.fromkeys(names, 1.0) | {"robust_1": robust, "probing": probing}
+        later = {f"{kind}_{name}": level for kind in ("variance", "value") for name, level in levels.items()}
+        even = dict.fromkeys(later, 1.0)  # at uniform play k = 1 is outcome sampling: not looked at
+        return {"Kuhn": [[{"iteration": 1, **even}, {"iteration": 3, **later}, {"iteration": 10, **later}]]}
+
+    assert holds("V1", results(0.5, 0.5)) == ["yes", "yes", "yes"]
+    assert holds("V1", results(2.0, 0.5)) == ["no", "yes", "yes"]
+    assert holds("V1", results(0.5, 1.0)) == ["yes", "no", "no"]
+
+
+def test_t1_looks_at_the_largest_share_of_each_bound():
+    def results(*shares, count=2):
+        run = [{"iteration": n + 1, "of_infosets": share, "of_bound": 0.1} for n, share in enumerate(shares)]
+        return {"Kuhn: external": [run] * count}
+
+    assert holds("T1", results(0.5, 1.0, 0.2)) == ["yes", "yes"]
+    assert holds("T1", results(0.5, 1.1, 0.2)) == ["no", "yes"]
+    one_of_two = {"Kuhn: external": [results(0.5)["Kuhn: external"][0], results(1.2)["Kuhn: external"][0]]}
+    assert holds("T1", one_of_two) == ["within noise", "yes"]
+
+
+def test_a_cost_is_told_in_core_seconds_or_not_at_all():
+    assert _cost([[{"core_seconds": 1.0}, {"core_seconds": 2.4}], [{"core_seconds": 3.0}]]) == 5
+    assert _cost([[{"core_seconds": 2.0}], [{"seconds": 3.0}]]) is None
+    assert shown_cost({"core_seconds": None}) == "not measured"
+    assert shown_cost({"core_seconds": 1234}) == "1,234 core-s"
+
+
 def test_g2_and_g3_compare_at_equal_time():
     plain, fast = seeds(0.4, 0.3, 0.2, 0.1), seeds(0.3, 0.09, 0.05, 0.04)
     assert holds("G2", {"Goofspiel: MCCFR": plain, "Goofspiel: probing": fast}) == ["yes"]
@@ -252,6 +312,25 @@ def test_d3_needs_levels_of_all_seeds_and_the_table():
     assert holds("D3", networks(0.05, 0.012) | table | xfp)[-1] == "no"
 
 
+def test_networks_as_published_are_held_against_their_table():
+    def results(ours, table, count=2, variant=0.9):
+        runs = {
+            "as published, b = 100": seeds(1.0, ours, count=count),
+            "table, b = 100": seeds(1.0, table, count=count),
+        }
+        return runs | {"its regrets, averaged exactly, b = 100": seeds(1.0, variant, count=count)}
+
+    assert holds("D3-published", results(0.4, 0.4)) == ["yes"]
+    assert holds("D3-published", results(0.4, 0.2)) == ["no"]
+    assert holds("D3-published", results(0.4, 0.4, count=1)) == ["one seed"]
+    assert holds("D3-published", results(0.4, 0.2, count=1)) == ["no"]  # one run can miss a level
+    mixed = results(0.4, 0.4) | {"as published, b = 100": [seeds(1.0, 0.4)[0], seeds(1.0, 0.9)[0]]}
+    assert holds("D3-published", mixed) == ["within noise"]
+    beside = {"table, b = 5000": [[{"iteration": t, "exploitability": 12.0 / t} for t in (1, 200, 1000)]]}
+    found = CLAIMS["D3-published"].judge(results(0.4, 0.4) | beside)
+    assert [finding.holds for finding in found if not finding.counts] == ["no", "one seed", "one seed"]
+
+
 def test_d4_counts_nodes_of_the_figures_batch():
     def label(name, level, nodes, count=2):
         return {name: [[{"iteration": 10, "exploitability": level, "nodes_touched": nodes}]] * count}
@@ -348,8 +427,6 @@ def test_own_levels_need_every_seed():
     assert holds("L5", results(700.0, 800.0)) == ["no"]
     assert holds("L5", results(20.0, 800.0)) == ["within noise"]
     assert holds("L5", results(20.0)) == ["one seed"]
-    published = {"as published": seeds(0.7), "Double Neural CFR": seeds(0.01)}
-    assert holds("L3", published) == ["no"]  # our own recipe is beside it
     choices = {"shipped": seeds(0.02), "other": seeds(0.03)}
     assert holds("L6", choices) == ["yes"]  # nothing is compared with itself
     assert holds("L6", {"shipped": seeds(0.03), "other": seeds(0.02)}) == ["no"]
