@@ -31,8 +31,21 @@ class Above:
         return f" above {self.bound:g}"
 
 
+@dataclass(frozen=True)
+class Except:
+    """Values that a condition asks for: all but one; also met where there is no such setting."""
+
+    value: str
+
+    def __contains__(self, value: object) -> bool:
+        return value != self.value
+
+    def __str__(self) -> str:
+        return f" other than {self.value}"
+
+
 # Names of other settings, each with the values that it must have.
-Condition = Mapping[str, tuple[object, ...] | Above]
+Condition = Mapping[str, tuple[object, ...] | Above | Except]
 GAME = "game"  # stands for the kind of game in a condition: one of GAMES
 GAMES = {
     "listed": "games whose infosets can be listed",
@@ -235,9 +248,9 @@ class Knob:
         return " or ".join(" and ".join(map(_in_words, each.items())) for each in self.when)
 
 
-def _in_words(term: tuple[str, tuple[object, ...] | Above]) -> str:
+def _in_words(term: tuple[str, tuple[object, ...] | Above | Except]) -> str:
     name, values = term
-    if isinstance(values, Above):
+    if isinstance(values, Above | Except):
         return f"{name}{values}"
     if name == GAME:
         return " or ".join(GAMES[str(value)] for value in values)
@@ -245,7 +258,7 @@ def _in_words(term: tuple[str, tuple[object, ...] | Above]) -> str:
 
 
 def holds(condition: Condition, chosen: Values) -> bool:
-    """Return whether chosen settings meet a condition. What a variant does not have meets none."""
+    """Return whether chosen settings meet a condition. What a variant does not have meets none but "all except"."""
     return all(chosen.get(name, SAME) in values for name, values in condition.items())
 
 

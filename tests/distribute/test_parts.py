@@ -157,6 +157,7 @@ def test_labels_on_workers_have_the_bits_of_one_thread(tmp_path, monkeypatch):
         ("rs-mccfr", "leduc_poker", {}, None),
         ("dncfr", "leduc_poker", {}, None),
         ("deep-cfr", "limit_holdem", {}, None),
+        ("deep-cfr", "flop_holdem", {"targets": "vector"}, "threads only"),
     ],
 )
 def test_what_cannot_be_shared_out_says_so(name, game, given, said):

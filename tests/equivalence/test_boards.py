@@ -11,7 +11,8 @@ from equipoise.games.notation import read_infoset
 from equipoise.policies.holdem_policy import HoldemPolicy
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.runs.directory import RunDirectory
-from equipoise.solvers.board_cfr import BoardCFR, BoardSample
+from equipoise.sampling.board_sample import BoardSample
+from equipoise.solvers.board_cfr import BoardCFR
 from equipoise.solvers.full_width import FullWidthCFR
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.board_evaluator import BoardEvaluator

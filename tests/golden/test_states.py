@@ -214,7 +214,29 @@ def cases() -> list[Case]:
     return made
 
 
-CASES = {case.name: case for case in cases()}
+VECTOR: dict[str, object] = {"targets": "vector", "boards": 4, "steps": 5, "minibatch": 64, "width": 8}
+ON_BOARDS: dict[str, dict[str, object]] = {
+    "dncfr": {"strategy_width": 8, "strategy_steps": 5, "strategy_minibatch": 64},
+    "deep-cfr": {"fresh_boards": 3, "policy_steps": 10},
+    "sd-cfr": {"fresh_boards": 3},
+}
+
+
+def on_boards() -> list[Case]:
+    return [
+        Case(
+            algorithm=name,
+            representation="codes over boards",
+            game=few_hands,
+            iterations=3,
+            parameters={**VECTOR, **own},
+            unlisted=True,
+        )
+        for name, own in ON_BOARDS.items()
+    ]
+
+
+CASES = {case.name: case for case in [*cases(), *on_boards()]}
 
 
 def machine() -> str:
@@ -284,7 +306,7 @@ def kept() -> dict[str, object]:
 def test_every_recipe_is_pinned():
     assert {case.algorithm for case in CASES.values()} == set(RECIPES)
     assert list(CASES) == list(kept()["states"])
-    assert len(CASES) == len(cases())
+    assert len(CASES) == len(cases()) + len(on_boards())
 
 
 @pytest.mark.parametrize("name", list(CASES))

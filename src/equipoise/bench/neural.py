@@ -48,13 +48,14 @@ from equipoise.games import load_game
 from equipoise.games.poker import PokerGame
 from equipoise.policies.policy import policy_from_strategies
 from equipoise.regret.matching import BEST, match_table
+from equipoise.sampling.rows import Asked
 from equipoise.solvers.recipes import find_recipe
 from equipoise.solvers.setup import Setup
 from equipoise.solvers.stored import StoredCFR
 from equipoise.trees.best_response import Evaluator
 from equipoise.trees.compile import compile_game
 from equipoise.trees.tables import Pair
-from equipoise.trees.treeplex import Float, Int64
+from equipoise.trees.treeplex import Float
 
 DEEP, DOUBLE = "deep-cfr", "dncfr"
 LEDUC, NL_LEDUC = "leduc_poker", "nl_leduc(stack=5)"
@@ -409,7 +410,7 @@ class _Suite(Suite):
         lockstep = Lockstep(rows.tree, rows.layout, External(), batch=LOCKSTEP_BATCH, fallback=BEST, seed=0)
         iterations = count(1)
 
-        def scores_at(player: int, infosets: Int64 | None) -> Float:
+        def scores_at(player: int, infosets: Asked) -> Float:
             assert infosets is not None
             return networks[player].read_at(infosets)
 

@@ -200,7 +200,7 @@ def page_of(data: Path, start: Path) -> str:
         "(one seed only, within the noise of the seeds, or not tested at this scale) or not attempted. **Scale**: the",
         "paper's, larger, or scaled down. **Recipe**: as published, or ours. Comparisons between seeds are decided by",
         "the 95 % interval of the ratio of their means; a level must be met by every seed, of at least two.",
-        "L1 to L9 are levels that we set ourselves: they are met or not, and reproduce nothing.",
+        "L1 to L10 are levels that we set ourselves: they are met or not, and reproduce nothing.",
         "Exploitability is nash_conv / 2. Costs are core-seconds of the runs with their evaluations, up to where the",
         "last one begins (in Deep CFR, evaluations also fit the policy networks).",
         "",

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -21,6 +23,7 @@ from equipoise.networks.network import Inputs, Network
 Loss = Literal["squared", "positive", "cross_entropy", "squared_probabilities"]
 
 NEGATIVE_WEIGHT = 0.01  # of an output below zero whose target is zero, in the loss called `positive`
+LEAST = 1e-6  # the smallest probability that a logit stands for
 ILLEGAL = -1e9  # added to the logits of illegal actions
 
 
@@ -53,6 +56,7 @@ class Fitting:
     epochs: int = 80
     first_epochs: int = 400  # of a fresh network
     batch: int = 0  # rows a step; 0: all of them
+    holdings: int = 0  # rows that are codes: holdings a step, with all rows that they have; 0: rows are drawn instead
     rate: float = 4e-3
     final_share: float = 0.05  # of the rate, at the last step of a fit; 1.0 keeps it
     fall: Literal["exponential", "linear"] = "exponential"
@@ -99,6 +103,11 @@ def loss_and_gradient(kind: Loss, outputs: Tensor, target: Tensor, weight: Tenso
         weight = torch.where((target <= 0.0) & (outputs < 0.0), NEGATIVE_WEIGHT * weight, weight)
     pulls = weight * errors
     return (pulls * errors).sum(), 2.0 * pulls
+
+
+def outputs_for(kind: Loss, target: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return outputs that leave no loss: the targets, or their logits where outputs become probabilities."""
+    return target if kind in ("squared", "positive") else np.log(np.maximum(target, LEAST))
 
 
 def make_optimiser(network: Network) -> torch.optim.Adam:

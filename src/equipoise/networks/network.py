@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from equipoise.networks.grammars import Float32
-from equipoise.networks.rows import SeenRows, Which
+from equipoise.networks.rows import Bool, SeenRows, Which
 from equipoise.trees.codes import Grid
-from equipoise.trees.treeplex import Float
+from equipoise.trees.treeplex import Float, Int64
 
 if TYPE_CHECKING:
     from equipoise.networks.fitting import Drawn, Fitted, Fitting
@@ -48,6 +48,10 @@ class Network(nn.Module):
     def inputs_of(self, seen: SeenRows, rows: Which, device: torch.device) -> Inputs:
         """Return what the network takes in for some rows."""
         return torch.from_numpy(seen.vectors(rows)).to(device)
+
+    def inputs_on(self, seen: SeenRows, grid: Grid, device: torch.device) -> Inputs:
+        """Return what the network takes in for all infosets of a grid, holding by holding."""
+        return self.inputs_of(seen, grid.codes(), device)
 
     def some(self, inputs: Inputs, rows: Tensor) -> Inputs:
         """Return some rows of inputs, by their place; what rows share may stay."""
@@ -94,6 +98,13 @@ class Network(nn.Module):
     def on_grid(self, seen: SeenRows, grid: Grid, device: torch.device) -> Float32:
         """Return the outputs of all infosets of a grid, holding by holding: row by row, unless parts can be shared."""
         return read(seen, self, grid.codes(), device).astype(np.float32)
+
+    def take_over(self, codes: Int64, seen: SeenRows, outputs_at: Callable[[Bool], Float]) -> Bool:
+        """Write down what the outputs of some rows are to be, where the network has a table; return where it has one.
+
+        ``outputs_at`` returns the outputs of such rows, given which these are.
+        """
+        return np.zeros(len(codes), np.bool_)
 
     def scale_outputs(self, factor: float) -> None:
         """Multiply all outputs."""

@@ -213,8 +213,22 @@ class PokerRows:
             deals=self._deals,
             ranks=len(deck.ranks),
             suits=len(deck.suits),
+            hand=np.searchsorted(self._hands, held & self._hand_mask),
+            hands=len(self._hands),
             strength=None if self.strength is None else self.strength.of(cards),
         )
+
+    @property
+    def _hand_mask(self) -> int:
+        """Return the bits of the private cards."""
+        return (1 << (CARD_BITS * self.tree.game.hole_cards)) - 1
+
+    @cached_property
+    def _hands(self) -> Int64:
+        """Return all private cards as codes have them, in ascending order."""
+        hands = np.array(self.tree.game.hands, np.int8).reshape(-1, self.tree.game.hole_cards)
+        none = np.zeros(len(hands), np.int64)
+        return np.unique(codes_of(self.layout, hands, none, none) & self._hand_mask)
 
     @cached_property
     def _steps(self) -> tuple[Int64, Int64]:

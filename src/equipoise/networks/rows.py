@@ -38,6 +38,8 @@ class Holdings(NamedTuple):
     deals: tuple[int, ...]  # cards of each set that is dealt together: private, flop, ...
     ranks: int
     suits: int
+    hand: Int64  # [holdings] the number of the private cards among all hands
+    hands: int  # how many hands there are, up to suits where these are renamed
     strength: Float32 | None = None  # [holdings, features] hand strength, where networks see it
 
 

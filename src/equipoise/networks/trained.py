@@ -2,18 +2,50 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from equipoise.networks.fitting import Drawn, Examples, Fitted, Fitting, make_optimiser
+from equipoise.networks.fitting import Drawn, Examples, Fitted, Fitting, make_optimiser, outputs_for
 from equipoise.networks.network import Architecture, Inputs, Network, make_network, num_parameters, read
 from equipoise.networks.rows import SeenRows
+from equipoise.trees.codes import CARDS_MASK, MOST_CARDS, Grid, cards_of
+from equipoise.trees.distinct import distinct
 from equipoise.trees.treeplex import Float, Int64
 
 State = dict[str, np.ndarray]
+
+
+class Holders:
+    """Codes by their holdings, of which some are drawn for each step: so many that have the same number of cards."""
+
+    def __init__(self, codes: Int64, weight: Float, size: int, generator: np.random.Generator) -> None:
+        held, which = distinct(codes & CARDS_MASK)
+        self._order = np.argsort(which, kind="stable")
+        self._first = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=len(held)))])
+        dealt = (cards_of(held, MOST_CARDS) >= 0).sum(axis=1)
+        self._rounds = [np.flatnonzero(dealt == count) for count in np.unique(dealt)]
+        self._weight, self._size, self._generator = weight, size, generator
+
+    def draw(self) -> tuple[Int64, Float]:
+        """Return places of codes, and what each counts: a round's counts add up to one over the number of rounds."""
+        found, shares = [], []
+        for holdings in self._rounds:
+            chosen = holdings
+            if len(holdings) > self._size:
+                chosen = self._generator.choice(holdings, self._size, replace=False)
+            counts = self._first[chosen + 1] - self._first[chosen]
+            ends = np.cumsum(counts)
+            places = np.arange(int(ends[-1])) + np.repeat(self._first[chosen] - ends + counts, counts)
+            found.append(self._order[places])
+            weight = self._weight[found[-1]]
+            shares.append(weight / (weight.sum() * len(self._rounds)))
+        return np.concatenate(found), np.concatenate(shares)
+
+
 MOST_ROWS_A_STEP = 8192
 
 
@@ -67,14 +99,20 @@ class TrainedNetwork:
             return self._inputs.index_select(0, torch.from_numpy(places).to(self.device))
         return self.network.inputs_of(self.infosets, places + self.rows.start, self.device)
 
+    def inputs_on(self, grid: Grid) -> Inputs:
+        """Return the inputs of all infosets of a grid."""
+        return self.network.inputs_on(self.infosets, grid, self.device)
+
     def inputs_at(self, rows: Int64) -> Inputs:
         """Return the inputs of some rows, by number or code."""
         if self.infosets.num_listed is not None:
             return self.inputs(rows - self.rows.start)
         return self.network.inputs_of(self.infosets, rows, self.device)
 
-    def read_at(self, rows: Int64) -> Float:
-        """Return the outputs of some rows, by number or code."""
+    def read_at(self, rows: Int64 | Grid) -> Float:
+        """Return the outputs of some rows, by number, code or grid."""
+        if isinstance(rows, Grid):
+            return self.network.on_grid(self.infosets, rows, self.device).astype(np.float64)
         return read(self.infosets, self.network, rows, self.device)
 
     def tensor(self, numbers: npt.NDArray[Any]) -> torch.Tensor:
@@ -129,7 +167,9 @@ class TrainedNetwork:
 
         Targets and weights are of all own rows or, where rows are too many to list, of those with the given codes.
         With more than MOST_ROWS_A_STEP rows, and no batch asked for, each step takes so many of them, drawn in
-        proportion to their weight: the same loss in expectation.
+        proportion to their weight: the same loss in expectation. Where whole holdings are asked for, each step takes
+        so many of every round, with all their rows, and rounds count alike. What the network has a table for is not
+        fitted, but written down.
         """
 
         def inputs(places: Int64) -> Inputs:
@@ -139,6 +179,25 @@ class TrainedNetwork:
 
         row_weight = weight.max(axis=1)
         used = np.flatnonzero(row_weight)
+        if codes is not None:
+            tabled = self.network.take_over(
+                codes[used], self.infosets, lambda which: outputs_for(fitting.loss, target[used[which]])
+            )
+            used = used[~tabled]
+            if not len(used):
+                return Fitted(0.0, 0, 0.0)
+        if fitting.holdings > 0 and codes is not None:
+            batches = Holders(
+                codes[used], row_weight[used], fitting.holdings, np.random.default_rng(self._words(fit_number))
+            )
+
+            def draw_holdings() -> Examples:
+                places, share = batches.draw()
+                rows = used[places]
+                shares = weight[rows] / row_weight[rows][:, None] * share[:, None]
+                return Examples(inputs(rows), self.tensor(target[rows]), self.tensor(shares))
+
+            return self.fit(draw_holdings, replace(fitting, batch=0), fit_number)
         whole = float(row_weight[used].sum())
         if len(used) <= MOST_ROWS_A_STEP or fitting.batch > 0:
             share = weight[used] / whole

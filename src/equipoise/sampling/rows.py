@@ -5,7 +5,7 @@ knows the other, so that a new way to sample needs no new store, and a new store
 
 In a *listed* game infosets are numbered, player 0's first, and a sampler asks for the scores of all at once: its
 kernels work on tables (`trees.tables.Listing`). In a game too large to list, an infoset is a code of 64 bits
-(`trees.codes`).
+(`trees.codes`), and many of them may be meant by a grid of holdings and betting nodes.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel
+from equipoise.trees.codes import Grid, codes_in
 from equipoise.trees.treeplex import Float, Int64
 
 FloatTable = npt.NDArray[np.float64]
@@ -24,7 +25,8 @@ STRATEGY: Literal["strategy"] = "strategy"  # what is played, at infosets of the
 
 # Player and infosets (None: all of the player's, in a listed game) -> [infosets, columns] regrets, or numbers
 # proportional to them in each infoset.
-ScoresAt = Callable[[int, Int64 | None], FloatTable]
+Asked = Int64 | Grid | None
+ScoresAt = Callable[[int, Asked], FloatTable]
 
 
 class Rows(NamedTuple):
@@ -33,9 +35,15 @@ class Rows(NamedTuple):
     player: int
     kind: Kind
     iteration: int
-    infoset: Int64  # numbers in a listed game, else codes; may come more than once
+    infoset: Int64 | Grid  # numbers in a listed game, else codes or a grid of them; may come more than once
     values: FloatTable  # [rows, columns]
     weight: Float  # [rows] what each counts: a store sums weight x values
+    own_reach: Float | None = None  # [rows] the player's own reach, where a sampler knows it
+
+    @property
+    def codes(self) -> Int64:
+        """Return infosets one by one."""
+        return codes_in(self.infoset)
 
 
 class Sampler(Protocol):

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.compiled import kernel
-from equipoise.errors import InvalidParameter
 from equipoise.memory import require
 from equipoise.regret.blocks import add_regrets, add_to_average
 from equipoise.regret.matching import UNIFORM, match_block
 from equipoise.regret.rules import Rule, coefficient_table
+from equipoise.sampling.board_sample import BoardSample
 from equipoise.solvers.board_shares import Boards, BoardShare, SharedBoards, Turn, share_bytes
 from equipoise.solvers.solver import Solver
 from equipoise.stores.board_tables import NO_TABLE, BoardTableStrategy, Storage
@@ -33,7 +33,7 @@ from equipoise.trees.betting_tree import Betting
 from equipoise.trees.board_evaluator import BoardEvaluator, enter_boards, start_payments
 from equipoise.trees.board_form import BoardForm, entries_before
 from equipoise.trees.board_values import pass_on
-from equipoise.trees.treeplex import Float, Int64
+from equipoise.trees.treeplex import Float
 from equipoise.workers import Workers
 
 
@@ -70,38 +70,6 @@ def _start_regrets(
             add_regrets(actions, width, rule, gradient[first:end], strategy[first:end], regrets, value)
             add_to_average(rule, plan[first:end], strategy_sum[own : own + actions * width])
             pass_on(betting, node, width, value, gradient)
-
-
-class BoardSample:
-    """Which boards a turn works on: all of them, or some, each as often as its weight asks for.
-
-    Systematic sampling from a shuffled list: a fixed number of different boards, where board b is among them with
-    probability count x weight(b) / all raw boards, so that a sum over boards is estimated without bias.
-    """
-
-    def __init__(self, form: BoardForm, count: int | None, seed: int) -> None:
-        self._seed, self._count = seed, count
-        self._all = np.arange(form.num_boards)
-        if count is not None:
-            weight = form.cards.board_weight
-            self._inclusion = count * weight / weight.sum()
-            if count < 1 or self._inclusion.max() > 1.0:
-                most = int(weight.sum() // weight.max())
-                raise InvalidParameter(
-                    f"boards={count} is not valid; give 1 to {most}, or use cfr+, which takes all boards"
-                )
-
-    def draw(self, iteration: int, turn: int) -> tuple[Int64, Float]:
-        """Return the boards of a turn, and one over the chance that each had to be among them."""
-        if self._count is None:
-            return self._all, np.ones(len(self._all))
-        random = np.random.default_rng([self._seed, iteration, turn])
-        shuffled = random.permutation(self._all)
-        ends = np.cumsum(self._inclusion[shuffled])
-        marks = np.arange(self._count) + random.random()
-        places = np.minimum(np.searchsorted(ends, marks, side="right"), len(ends) - 1)
-        boards = np.sort(shuffled[places])
-        return boards, 1.0 / self._inclusion[boards]
 
 
 class BoardCFR(Solver):
@@ -141,7 +109,7 @@ class BoardCFR(Solver):
         width, roots = form.num_starting_classes, form.betting[1].roots
         self._entering = np.empty((2, roots, width))
         self._start = [np.ones((3, int(rows) * width)) for rows in form.betting[0].rows]  # strategy, plan, gradient
-        self._sample = BoardSample(form, boards, seed)
+        self._sample = BoardSample(form, boards, seed, otherwise=", or use cfr+, which takes all boards")
 
     def run(self, iterations: int) -> None:
         """Run some iterations."""

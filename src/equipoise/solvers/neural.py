@@ -6,7 +6,9 @@ from functools import partial
 import numpy as np
 
 from equipoise.errors import InvalidParameter, NotSupported
+from equipoise.memory import require
 from equipoise.networks.fitting import Fitting, Loss, Plateau
+from equipoise.networks.heads import CardsToDecisions
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.modules import FeedForward, Recurrent
 from equipoise.networks.network import Architecture
@@ -27,9 +29,10 @@ from equipoise.solvers.parameters import (
 )
 from equipoise.solvers.representations import Representation
 from equipoise.solvers.setup import SAMPLED_RULES, Setup
-from equipoise.solvers.spaces import space_of
+from equipoise.solvers.spaces import require_boards, space_of
 from equipoise.solvers.stored import StoredCFR
 from equipoise.stores.coded import CodedIncrements, CodedSums
+from equipoise.stores.grids import GridConfig, GridRegrets, GridStrategy, infoset_bytes
 from equipoise.stores.listed import ListedIncrements, ListedSums
 from equipoise.stores.memories import (
     ListedBehaviour,
@@ -61,6 +64,8 @@ def architecture_of(network: Network, width: int, own: Architecture | None = Non
         return FeedForward(width=width, layers=network.layers)
     if network.network == "cards":
         return CardsAndBets(width=width)
+    if network.network == "heads":
+        return CardsToDecisions(width=width, layers=network.layers)
     cell, _, attention = network.network.partition("+")
     if network.network == RESIDUAL:
         return Recurrent(cell="lstm", width=width, attention="residual", hidden=False)
@@ -74,6 +79,8 @@ def make_double_neural(
     setup: Setup, representation: Representation, chosen: DoubleNeural | RegretNetwork | StrategyNetwork
 ) -> StoredCFR:
     """Return Double Neural CFR, or with one of its two networks replaced by a table."""
+    if isinstance(chosen, DoubleNeural) and chosen.sampling.targets == "vector":
+        return _double_neural_on_boards(setup, representation, chosen)
     sampling, seeds = chosen.sampling, _seeds(setup)
     space, rule = space_of(setup, representation, chosen.network), SAMPLED_RULES[sampling.rule]
     batch, averaging = sampling.batch, sampling.averaging
@@ -111,6 +118,34 @@ def make_double_neural(
     return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
 
 
+def _double_neural_on_boards(setup: Setup, representation: Representation, chosen: DoubleNeural) -> StoredCFR:
+    """Return Double Neural CFR with exact regrets of all hands on boards that are drawn anew in each turn."""
+    require_boards(representation)
+    sampling, seeds = chosen.sampling, _seeds(setup)
+    space, rule = space_of(setup, representation, chosen.network), SAMPLED_RULES[sampling.rule]
+    assert space.coded is not None
+    sampler = space.vectors(kept=0, fresh=sampling.boards, fallback=UNIFORM)
+    found = CodedIncrements(space.coded.seen, alike, networks=1 if chosen.shared else 2, seed=seeds[0])
+    config = _by_holdings(_regret_network(chosen, setup.network))
+    regrets = NetworkRegrets(found, config, rule, seed=seeds[0], device=space.device)
+    # What a network stands for counts in full wherever it is met: on each board, all hands are.
+    sums = CodedSums(space.coded.seen, None)
+    average = _by_holdings(_strategy_network(chosen, setup.network, all_rows=False))
+    strategies = NetworkStrategy(sums, average, rule, seed=seeds[1], device=space.device)
+    return StoredCFR(space, sampler, regrets, strategies, updates=sampling.updates)
+
+
+def _by_holdings(config: NetworkConfig) -> NetworkConfig:
+    """Return the same with steps that take whole holdings."""
+    fitting = config.fitting
+    return replace(config, fitting=replace(fitting, holdings=fitting.batch, batch=0))
+
+
+def alike(codes: Int64) -> Float:
+    """Return 1 for each of some codes: what their increments are divided by where nothing is sampled of them."""
+    return np.ones(len(codes))
+
+
 def _share_of_batch(seen: PokerRows, batch: int, codes: Int64) -> Float:
     """Return the share of a batch that chance leads to codes, or one traversal where it is less."""
     shares: Float = np.maximum(seen.chance_at(codes), 1.0 / batch)
@@ -133,7 +168,7 @@ def _regret_network(chosen: RegretNetwork, own: Architecture | None) -> NetworkC
         anchor=sums.anchor,
         anchor_memory=sums.anchor_memory if sums.anchor > 0.0 else 0,
         scale=sums.scale,
-        multiple=chosen.sampling.batch if sums.regrets == "sum" else 1,
+        multiple=chosen.sampling.batch if chosen.sampling.targets == "sampled" and sums.regrets == "sum" else 1,
     )
 
 
@@ -195,7 +230,7 @@ def _memory_config(
     fresh_steps: int,
 ) -> MemoryConfig:
     memory = chosen.memory
-    aggregated = memory.targets == "aggregated"
+    aggregated = chosen.targets == "aggregated"
     return MemoryConfig(
         architecture=architecture_of(chosen.network, chosen.network.width, own),
         fitting=fitting,
@@ -209,7 +244,7 @@ def _memory_config(
 
 def _regret_memory(chosen: DeepCFR | SingleDeepCFR, own: Architecture | None) -> MemoryConfig:
     fit = chosen.fit
-    if chosen.memory.targets == "aggregated":
+    if chosen.targets == "aggregated":
         # Exact targets move little from one iteration to the next: a few full-batch steps follow them.
         # They are exact, so an output below zero is right enough where the mean is not positive.
         fitting = Fitting(
@@ -241,7 +276,7 @@ def _regret_memory(chosen: DeepCFR | SingleDeepCFR, own: Architecture | None) ->
 def _policy_memory(chosen: DeepCFR, own: Architecture | None) -> MemoryConfig:
     policy = chosen.policy
     fitting = Fitting(
-        batch=0 if chosen.memory.targets == "aggregated" else chosen.fit.minibatch,
+        batch=0 if chosen.targets == "aggregated" else chosen.fit.minibatch,
         rate=policy.rate,
         final_share=0.0 if policy.schedule == "linear" else 1.0,
         fall="linear",
@@ -260,8 +295,62 @@ def _deep_scheme(sampling: DeepSampling) -> External | Robust | Outcome:
     return Outcome(epsilon=sampling.epsilon) if sampling.sampling == "outcome" else External()
 
 
+def _fitted_sums(chosen: DeepCFR | SingleDeepCFR, own: Architecture | None) -> GridConfig:
+    """Return how networks are fitted to sums on a sample of boards: they move little, so a few steps follow them."""
+    fit = chosen.fit
+    fitting = Fitting(
+        epochs=fit.steps,
+        first_epochs=5 * fit.steps,
+        rate=fit.rate,
+        final_share=0.1,
+        slower_after=20.0,
+        slower_power=0.3,
+        clip_norm=fit.clip_norm,
+        loss="positive",
+    )
+    architecture = architecture_of(chosen.network, chosen.network.width, own)
+    return GridConfig(architecture=architecture, fitting=fitting, holdings=fit.minibatch)
+
+
+def _policy_of_sums(chosen: DeepCFR, own: Architecture | None) -> GridConfig:
+    policy = chosen.policy
+    fitting = Fitting(
+        epochs=policy.steps,
+        first_epochs=policy.steps,
+        rate=policy.rate,
+        final_share=0.0 if policy.schedule == "linear" else 1.0,
+        fall="linear",
+        slower_power=0.0,
+        clip_norm=policy.clip_norm,
+        loss="cross_entropy",
+    )
+    return replace(_fitted_sums(chosen, own), fitting=fitting)
+
+
+def _make_vector(setup: Setup, representation: Representation, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR:
+    """Return the same with exact regrets on a sample of boards in place of samples."""
+    require_boards(representation)
+    space, seeds, boards = space_of(setup, representation, chosen.network), _seeds(setup), chosen.boards
+    fallback, rule = BEST if chosen.memory.fallback == "best" else UNIFORM, SAMPLED_RULES[boards.rule]
+    sampler = space.vectors(kept=boards.boards, fresh=boards.fresh_boards, fallback=fallback)
+    what = f"sums of {boards.boards} boards"
+    require(sampler.num_kept * infoset_bytes(space.seen.num_columns), what=what, instead="give fewer: --set boards=N")
+    config = _fitted_sums(chosen, setup.network)
+    regrets = GridRegrets(space.seen, config, rule, seed=seeds[0], device=space.device)
+    strategies: StrategyStore
+    if isinstance(chosen, DeepCFR):
+        policy = _policy_of_sums(chosen, setup.network)
+        strategies = GridStrategy(space.seen, policy, rule, seed=seeds[1], device=space.device)
+    else:
+        most_bytes = chosen.snapshot_megabytes << 20
+        strategies = Snapshots(regrets, rule, None, fallback=fallback, most_bytes=most_bytes)
+    return StoredCFR(space, sampler, regrets, strategies)
+
+
 def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR | SingleDeepCFR) -> StoredCFR:
     """Return Deep CFR (an average policy network) or Single Deep CFR (snapshots)."""
+    if chosen.targets == "vector":
+        return _make_vector(setup, representation, chosen)
     space, seeds, config = (
         space_of(setup, representation, chosen.network),
         _seeds(setup),
@@ -283,6 +372,6 @@ def make_deep_cfr(setup: Setup, representation: Representation, chosen: DeepCFR 
     behaviour = None
     if space.coded is None:
         listed = space.listed()
-        behaviour = ListedBehaviour(listed.listing, listed.tables.own_reach)
+        behaviour = ListedBehaviour(listed.listing, listed.tables.own_reach, regrets.scores_with)
     snapshots = Snapshots(regrets, rule, behaviour, fallback=fallback, most_bytes=most_bytes)
     return StoredCFR(space, sampler, regrets, snapshots)

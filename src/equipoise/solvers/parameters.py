@@ -9,7 +9,7 @@ from typing import Any, Literal
 from equipoise.errors import InvalidParameter
 from equipoise.regret.rules import CFR, CFRPlus, DiscountedCFR, LinearCFR, PredictiveCFRPlus, Rule
 from equipoise.sampling.schemes import External, Inclusion, Outcome, Robust, Scheme
-from equipoise.settings import Above, Choice, Number, Text, Values, Whole, YesNo, knob, other, part
+from equipoise.settings import Above, Choice, Except, Number, Text, Values, Whole, YesNo, knob, other, part
 from equipoise.solvers.setup import SAMPLED_RULES
 from equipoise.stores.board_tables import STORAGES
 
@@ -174,21 +174,24 @@ class Network:
     )
     network: str = knob(
         "mlp",
-        Choice((*NETWORKS, "cards", "own")),
-        "the kind of network; cards is for hold'em, own is handed in from Python",
+        Choice((*NETWORKS, "cards", "heads", "own")),
+        "the kind of network; cards and heads are for hold'em (heads: from a hand to all of its decisions at once), "
+        "own is handed in from Python",
     )
     width: int = knob(
         64,
         Whole(1),
         "units in a hidden layer, or numbers in a recurrent network's state",
-        when={"network": (*NETWORKS, "cards")},
+        when={"network": (*NETWORKS, "cards", "heads")},
+        instead=lambda chosen: 256 if chosen["network"] == "heads" else None,
     )
-    layers: int = knob(3, Whole(1), "hidden layers", when={"network": ("mlp",)})
+    layers: int = knob(3, Whole(1), "hidden layers", when={"network": ("mlp", "heads")})
     strength: bool = knob(
         "no",
         YesNo(),
         "networks see how strong a hand is on its board, besides the cards; for games over boards, such as flop_holdem",
-        when={"network": ("cards",), "game": ("codes",)},
+        when={"network": ("cards", "heads"), "game": ("codes",)},
+        instead=lambda chosen: "yes" if chosen.get("targets") == "vector" else None,
     )
     amp: Literal["none", "bf16"] = knob(
         "none",
@@ -203,12 +206,22 @@ class Network:
         return self.network in MIXED and self.amp == "bf16"
 
 
-def _in_algorithm_2(value: object, residual: object = None) -> Any:
-    """Return a default that Algorithm 2 has, and one for networks with residual attention that are fitted by steps."""
+VECTOR, NOT_VECTOR = {"targets": ("vector",)}, {"targets": Except("vector")}
+
+
+def _by_targets(**values: object) -> Any:
+    """Return a default that depends on the targets."""
+    return lambda chosen: values.get(chosen.get("targets"))
+
+
+def _in_algorithm_2(value: object, residual: object = None, vector: object = None) -> Any:
+    """Return a default that Algorithm 2 has, and by steps one for networks with residual attention or for vectors."""
 
     def default(chosen: Values) -> object:
         if chosen["fitting"] == "algorithm2":
             return value
+        if chosen.get("targets") == "vector":
+            return vector
         return residual if chosen["network"] == RESIDUAL else None
 
     return default
@@ -227,7 +240,7 @@ class Fit:
         "passes over the samples in a fit; at most so many with fitting=algorithm2",
         unlisted=200,
         published="beta_epoch",
-        instead=_in_algorithm_2(2000, residual=240),
+        instead=_in_algorithm_2(2000, residual=240, vector=120),
     )
     rate: float = knob(
         4e-3,
@@ -240,9 +253,9 @@ class Fit:
     minibatch: int = knob(
         0,
         Whole(1, word="all"),
-        "rows in a step; all of them if 'all'",
+        "rows in a step; all of them if 'all'; with targets=vector hands, each with all its decisions",
         published="neural batch size",
-        instead=_in_algorithm_2(256),
+        instead=_in_algorithm_2(256, vector=1024),
     )
     rate_end: float = knob(
         0.05, Number(above=0.0, high=1.0), "share of the rate that is left at the end of a fit", when=BY_STEPS
@@ -279,20 +292,40 @@ class Fit:
 
 @dataclass(frozen=True, kw_only=True)
 class DoubleSampling:
-    """Double Neural CFR's traversals."""
+    """Double Neural CFR's traversals, or what takes their place."""
 
-    scheme: Robust = part(Robust, only=("k",), k=0)
-    batch: int = knob(5000, Whole(1), "traversals of each player in an iteration", unlisted=10_000, published="b")
+    targets: Literal["sampled", "vector"] = knob(
+        "sampled",
+        Choice(("sampled", "vector")),
+        "what regrets come from: traversals, or all hands on some boards, valued exactly (for games over boards, such "
+        "as flop_holdem)",
+    )
+    boards: int = knob(32, Whole(1), "boards drawn anew in each turn", when=VECTOR)
+    scheme: Robust = part(Robust, only=("k",), k=other(0, when=(NOT_VECTOR,)))
+    batch: int = knob(
+        5000,
+        Whole(1),
+        "traversals of each player in an iteration",
+        unlisted=10_000,
+        published="b",
+        when=NOT_VECTOR,
+    )
     # In a game too large to list most infosets are met once, with a regret that is mostly luck. The network averages
     # over those that are alike, but only what was not clipped before: with CFR+, luck would stay as regret.
-    rule: str = knob("cfr_plus_quadratic", RULE, ABOUT_RULE, unlisted="linear")
+    rule: str = knob(
+        "cfr_plus_quadratic", RULE, ABOUT_RULE, unlisted="linear", instead=_by_targets(vector="discounted")
+    )
     updates: Updates = knob("alternating", UPDATES, ABOUT_UPDATES)
     averaging: Literal["stochastic", "own_reach", "exact"] = knob(
         "exact",
         Choice(("stochastic", "own_reach", "exact")),
         "where strategies are averaged: at the opponent's infosets that were met, at the traverser's (DN19), or at all",
         unlisted="stochastic",
+        when=NOT_VECTOR,
     )
+
+
+TRAVERSALS = ("scheme", "batch", "rule", "updates", "averaging")  # all but vectors, which tables cannot hold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,6 +336,7 @@ class RegretSums:
         "mean",
         Choice(("mean", "sum")),
         "regrets of a batch: their mean (DN19 Eq. 12), or their sum (Algorithm 1, line 8)",
+        when=NOT_VECTOR,
     )
     scale: Literal["adaptive", "sqrt"] = knob(
         "adaptive",
@@ -310,7 +344,10 @@ class RegretSums:
         "what regrets are divided by before they are fitted: their size so far, or sqrt(t) (DN19 Eq. 9)",
     )
     anchor: float = knob(
-        0.3, Number(low=0.0), "weight of infosets that were not met, whose target is the last prediction; 0: none"
+        0.3,
+        Number(low=0.0),
+        "weight of infosets that were not met, whose target is the last prediction; 0: none",
+        instead=_by_targets(vector=0.0),
     )
     anchor_memory: int = knob(
         0,
@@ -330,7 +367,7 @@ class StrategySums:
         Choice(("average", "sum")),
         "what the network is: the average strategy, fitted by cross-entropy, or sums of strategies (DN19 Eq. 8)",
     )
-    every: int = knob(25, Whole(1), "iterations between two fits", unlisted=5)
+    every: int = knob(25, Whole(1), "iterations between two fits", unlisted=5, instead=_by_targets(vector=2))
     rows: Literal["all", "met"] = knob(
         "all",
         Choice(("all", "met")),
@@ -351,7 +388,7 @@ ABOUT_FITTING = "how networks are fitted: a number of steps at a falling rate, o
 class RegretNetwork:
     """Double Neural CFR with the average strategy in a table."""
 
-    sampling: DoubleSampling = part(DoubleSampling)
+    sampling: DoubleSampling = part(DoubleSampling, only=TRAVERSALS)
     network: Network = part(Network, network=other("mlp", unlisted="cards"), width=other(32, unlisted=64), layers=2)
     shared: bool = knob("no", YesNo(), SHARED)
     fitting: str = knob("steps", FITTING, ABOUT_FITTING)
@@ -363,7 +400,7 @@ class RegretNetwork:
 class StrategyNetwork:
     """Double Neural CFR with the regrets in a table."""
 
-    sampling: DoubleSampling = part(DoubleSampling)
+    sampling: DoubleSampling = part(DoubleSampling, only=TRAVERSALS)
     network: Network = part(Network, only=COMMON, network=other("mlp", unlisted="cards"), layers=2)
     shared: bool = knob("no", YesNo(), SHARED)
     fitting: str = knob("steps", FITTING, ABOUT_FITTING)
@@ -383,34 +420,40 @@ class StrategyNetwork:
 class DoubleNeural(RegretNetwork):
     """Double Neural CFR: regrets and average strategy in two networks."""
 
+    sampling: DoubleSampling = part(DoubleSampling)
+    network: Network = part(
+        Network,
+        network=other("mlp", unlisted="cards", instead=_by_targets(vector="heads")),
+        width=other(32, unlisted=64),
+        layers=other(2, instead=_by_targets(vector=3)),
+    )
     strategy_network: Network = part(Network, prefix="strategy_", only=("width",), width=other(24, unlisted=64))
     strategy_sums: StrategySums = part(StrategySums, prefix="strategy_")
     strategy_fit: Fit = part(
         Fit,
         prefix="strategy_",
-        steps=other(400, unlisted=400, instead=_in_algorithm_2(2000, residual=1200)),
+        steps=other(400, unlisted=400, instead=_in_algorithm_2(2000, residual=1200, vector=150)),
         rate_factor=0.7,
         patience=15,
         enough=1e-5,
     )
 
 
-AGGREGATED, DRAWN = {"targets": ("aggregated",)}, {"targets": ("minibatch",)}
-
-
-def _if_aggregated(value: object) -> Any:
-    return lambda chosen: value if chosen["targets"] == "aggregated" else None
+AGGREGATED, DRAWN, SAMPLED = {"targets": ("aggregated",)}, {"targets": ("minibatch",)}, NOT_VECTOR
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeepSampling:
     """Deep CFR's traversals."""
 
-    traversals: int = knob(5000, Whole(1), "traversals of each player in an iteration", unlisted=10_000, published="K")
+    traversals: int = knob(
+        5000, Whole(1), "traversals of each player in an iteration", unlisted=10_000, published="K", when=SAMPLED
+    )
     sampling: Literal["external", "robust", "outcome"] = knob(
         "external",
         Choice(("external", "robust", "outcome")),
         "own actions that a traversal walks: all, k of them, or one; games too large to list have no outcome sampling",
+        when=SAMPLED,
     )
     k: int = knob(3, Whole(1), "own actions walked at an infoset, chosen uniformly", when={"sampling": ("robust",)})
     epsilon: float = knob(
@@ -422,14 +465,30 @@ class DeepSampling:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeptBoards:
+    """Exact regrets on a sample of boards, and how they are added up."""
+
+    boards: int = knob(
+        256, Whole(1), "boards whose hands are valued in every turn, drawn once; their sums are kept", when=VECTOR
+    )
+    fresh_boards: int = knob(
+        64, Whole(1), "boards drawn anew in each turn, to value what is played before there is a board", when=VECTOR
+    )
+    rule: str = knob("discounted", RULE, ABOUT_RULE, when=VECTOR)
+
+
+TARGETS = knob(
+    "minibatch",
+    Choice(("minibatch", "aggregated", "vector")),
+    "what networks are fitted to: samples drawn from a memory, the means of all samples by infoset, or sums of exact "
+    "regrets of all hands on a sample of boards (for games over boards, such as flop_holdem)",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class DeepMemory:
     """What Deep CFR keeps of samples, and how much each counts."""
 
-    targets: Literal["minibatch", "aggregated"] = knob(
-        "minibatch",
-        Choice(("minibatch", "aggregated")),
-        "what networks are fitted to: samples drawn from a memory, or the means of all samples by infoset",
-    )
     memory: Literal["reservoir", "window"] = knob(
         "reservoir",
         Choice(("reservoir", "window")),
@@ -440,7 +499,7 @@ class DeepMemory:
     capacity: int = knob(
         4_000_000, Whole(1), "samples in a memory", unlisted=24_000_000, published="size of M_V and M_Pi", when=DRAWN
     )
-    weighted: bool = knob("yes", YesNo(), "iteration t counts t times, in regrets and in the average")
+    weighted: bool = knob("yes", YesNo(), "iteration t counts t times, in regrets and in the average", when=SAMPLED)
     fallback: Literal["best", "uniform"] = knob(
         "best", Choice(("best", "uniform")), "what is played where no regret is positive"
     )
@@ -467,18 +526,32 @@ class DeepFit:
         "steps that fit a fresh network",
         unlisted=4000,
         published="SGD iterations",
-        instead=_if_aggregated(100),
+        when=SAMPLED,
+        instead=_by_targets(aggregated=100),
     )
     steps: int = knob(
         60,
         Whole(1),
         "steps that fit a network that is not fresh",
         unlisted=500,
-        when=({"fit": ("hybrid", "fine_tune")}, AGGREGATED),
-        instead=_if_aggregated(15),
+        when=({"fit": ("hybrid", "fine_tune")}, AGGREGATED, VECTOR),
+        instead=_by_targets(aggregated=15, vector=120),
     )
-    minibatch: int = knob(4096, Whole(1), "samples in a step", unlisted=1024, published="batch size", when=DRAWN)
-    rate: float = knob(5e-3, Number(above=0.0), ABOUT_RATE, published="learning rate", instead=_if_aggregated(4e-3))
+    minibatch: int = knob(
+        4096,
+        Whole(1),
+        "samples in a step; with targets=vector hands, each with all its decisions",
+        unlisted=1024,
+        published="batch size",
+        when=(DRAWN, VECTOR),
+    )
+    rate: float = knob(
+        5e-3,
+        Number(above=0.0),
+        ABOUT_RATE,
+        published="learning rate",
+        instead=_by_targets(aggregated=4e-3, vector=1e-3),
+    )
     schedule: Literal["linear", "constant"] = knob(
         "linear", SCHEDULE, "the rate falls to zero within a fit, or stays", when=DRAWN
     )
@@ -492,10 +565,15 @@ class PolicyFit:
     """How Deep CFR's average policy is fitted."""
 
     networks: Literal["one", "two"] = knob(
-        "two", Choice(("one", "two")), "memories and networks of the average: one for both players, or one each"
+        "two",
+        Choice(("one", "two")),
+        "memories and networks of the average: one for both players, or one each",
+        when=SAMPLED,
     )
-    steps: int = knob(1000, Whole(1), "steps that fit it, from scratch", unlisted=8000)
-    rate: float = knob(5e-3, Number(above=0.0), ABOUT_RATE)
+    steps: int = knob(
+        1000, Whole(1), "steps that fit it, from scratch", unlisted=8000, instead=_by_targets(vector=3000)
+    )
+    rate: float = knob(5e-3, Number(above=0.0), ABOUT_RATE, instead=_by_targets(vector=2e-3))
     schedule: Literal["linear", "constant"] = knob(
         "linear", SCHEDULE, "the rate falls to zero within the fit, or stays"
     )
@@ -503,6 +581,7 @@ class PolicyFit:
         "cross_entropy",
         Choice(("cross_entropy", "squared")),
         "what is made small: cross-entropy, or the squared error of probabilities (B19 Algorithm 1, line 10)",
+        when=SAMPLED,
     )
     clip_norm: float = knob(0.0, Number(low=0.0), "bound of the gradient's norm; 0: none")
 
@@ -511,12 +590,17 @@ class PolicyFit:
 class SingleDeepCFR:
     """Single Deep CFR."""
 
+    targets: Literal["minibatch", "aggregated", "vector"] = TARGETS
     sampling: DeepSampling = part(DeepSampling)
-    network: Network = part(Network, network=other("mlp", unlisted="cards"))
+    boards: KeptBoards = part(KeptBoards)
+    network: Network = part(Network, network=other("mlp", unlisted="cards", instead=_by_targets(vector="heads")))
     memory: DeepMemory = part(DeepMemory)
     fit: DeepFit = part(DeepFit)
     snapshot_megabytes: int = knob(
-        256, Whole(1), "memory for networks of past iterations; beyond it they are thinned out"
+        256,
+        Whole(1),
+        "memory for networks of past iterations; beyond it they are thinned out",
+        instead=_by_targets(vector=32),
     )
 
 
@@ -524,8 +608,10 @@ class SingleDeepCFR:
 class DeepCFR:
     """Deep CFR."""
 
+    targets: Literal["minibatch", "aggregated", "vector"] = TARGETS
     sampling: DeepSampling = part(DeepSampling)
-    network: Network = part(Network, network=other("mlp", unlisted="cards"))
+    boards: KeptBoards = part(KeptBoards)
+    network: Network = part(Network, network=other("mlp", unlisted="cards", instead=_by_targets(vector="heads")))
     memory: DeepMemory = part(DeepMemory)
     fit: DeepFit = part(DeepFit)
     policy: PolicyFit = part(PolicyFit, prefix="policy_")

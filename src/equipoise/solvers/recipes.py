@@ -65,6 +65,8 @@ class Recipe:
 
     def why_alone(self, representation: Representation, parameters: Mapping[str, object]) -> str | None:
         """Return why workers elsewhere cannot share the work on a game, and what can be done; None: they can."""
+        if parameters.get("targets") == "vector":
+            return "give --threads: boards of targets=vector are shared out to threads only"
         if representation.name == "boards" or representation.settings == "codes":
             return None
         if "batch" not in parameters:

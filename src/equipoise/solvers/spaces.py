@@ -25,6 +25,7 @@ from equipoise.sampling.lockstep import Lockstep
 from equipoise.sampling.rows import Sampler
 from equipoise.sampling.schemes import External, Outcome, Robust
 from equipoise.sampling.tree import AMOUNT, KIND, WIDTH, SampledGame, chance_reach, compile_listed
+from equipoise.sampling.vectors import BoardVectors
 from equipoise.solvers.parameters import Network
 from equipoise.solvers.representations import Representation
 from equipoise.solvers.setup import Form, Setup
@@ -38,6 +39,10 @@ from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float
 
 Bool = npt.NDArray[np.bool_]
+NO_BOARDS = (
+    "targets=vector is for games that are too large to list and end on the board cards of their second round, such as "
+    "flop_holdem"
+)
 
 
 class Space(Protocol):
@@ -74,6 +79,9 @@ class Space(Protocol):
     def means(self, scheme: Robust, *, batch: int, averaging: Averaging, fallback: int) -> Sampler:
         """Return mini-batches of traversals, whose findings add up to means over the batch."""
 
+    def vectors(self, *, kept: int, fresh: int, fallback: int) -> BoardVectors:
+        """Return exact regrets of all hands on some boards: kept ones, or only boards that are drawn anew."""
+
     def require_memories(self, count: int, capacity: int, bytes_a_sample: int) -> None:
         """Refuse memories of samples that do not fit."""
 
@@ -85,6 +93,12 @@ class Space(Protocol):
 
     def reached(self, strategies: StrategyStore) -> Bool | None:
         """Return, by infoset of a listed game, whether a store's average has any weight there."""
+
+
+def require_boards(representation: Representation) -> None:
+    """Refuse a game whose hands cannot be valued board by board."""
+    if representation.settings != "codes" or representation.evaluator is None:
+        raise NotSupported(NO_BOARDS)
 
 
 def space_of(setup: Setup, representation: Representation, network: Network) -> Space:
@@ -140,6 +154,9 @@ class ListedSpace:
             workers=self._workers,
         )
 
+    def vectors(self, *, kept: int, fresh: int, fallback: int) -> BoardVectors:
+        raise NotSupported(NO_BOARDS)
+
     def require_memories(self, count: int, capacity: int, bytes_a_sample: int) -> None:
         """Do nothing: a listed game's memories are small."""
 
@@ -170,13 +187,17 @@ class CodedSpace:
         self.form: BoardForm | UnmeasuredForm = representation.form(setup.game)
         require_codes(self.form.game)
         self.tree = betting_tree(self.form.game)
-        strength = network.network == "cards" and network.strength
+        strength = network.network in ("cards", "heads") and network.strength
         self.seen: PokerRows = poker_rows(self.tree, network.cards, strength=strength)
         self._play = MixturePlay if representation.evaluator is None else partial(BoardAverage, self.form)
         self.device = find_device(setup.device)
         self._seed, self._threads, self.workers = setup.seed, setup.threads, setup.workers
         if self.workers is not None:
             self.workers.once(self.seen)
+        self._vectors: Callable[..., BoardVectors] | None = None
+        if representation.evaluator is not None:
+            parts = self.form, self.tree, self.seen.layout
+            self._vectors = partial(BoardVectors, *parts, seed=setup.seed, threads=setup.threads)
 
     @property
     def layout(self) -> str:
@@ -226,6 +247,12 @@ class CodedSpace:
             threads=self._threads,
             workers=self.workers,
         )
+
+    def vectors(self, *, kept: int, fresh: int, fallback: int) -> BoardVectors:
+        assert self._vectors is not None, NO_BOARDS
+        if not self.seen.layout.renamed:
+            raise NotSupported("targets=vector works on hands up to names of suits: give cards=ranks")
+        return self._vectors(kept=kept, fresh=fresh, fallback=fallback)
 
     def require_memories(self, count: int, capacity: int, bytes_a_sample: int) -> None:
         require(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 
 from equipoise.errors import NotSupported
+from equipoise.networks.heads import CardsToDecisions
 from equipoise.networks.holdem import CardsAndBets
 from equipoise.networks.modules import ATTENTIONS, GATES, FeedForward, Recurrent
 from equipoise.networks.network import Architecture, Network, num_parameters, read
@@ -20,8 +21,9 @@ from equipoise.networks.own import OWN
 from equipoise.networks.rows import SeenRows
 from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.matching import BEST, UNIFORM, match_rows
+from equipoise.sampling.rows import Asked
 from equipoise.stores.sums import FloatTable, Mixture
-from equipoise.trees.codes import NODE_SHIFT, Grid
+from equipoise.trees.codes import NODE_SHIFT, Grid, codes_in
 from equipoise.trees.situations import normalised_rows
 from equipoise.trees.treeplex import Float, Int64
 
@@ -73,13 +75,17 @@ class NetworkScores:
     scale: tuple[float, ...]
     device: torch.device
 
-    def __call__(self, player: int, infosets: Int64 | None) -> FloatTable:
+    def __call__(self, player: int, infosets: Asked) -> FloatTable:
         """Return the numbers at some infosets of a player."""
         assert infosets is not None, "there are too many infosets to ask for all"
         network = self.networks[player]
         if network is None:
-            return np.ones((len(infosets), self.seen.num_columns))
-        outputs: FloatTable = read(self.seen, network, self.seen.seen_as(infosets), self.device)
+            return np.ones((len(codes_in(infosets)), self.seen.num_columns))
+        outputs: FloatTable
+        if isinstance(infosets, Grid):
+            outputs = network.on_grid(self.seen, infosets, self.device).astype(np.float64)
+        else:
+            outputs = read(self.seen, network, self.seen.seen_as(infosets), self.device)
         return outputs if self.scale[player] == 1.0 else self.scale[player] * outputs
 
 
@@ -191,7 +197,12 @@ def _open_mixture(
     return mixture
 
 
-KINDS: dict[str, type[Any]] = {"mlp": FeedForward, "recurrent": Recurrent, "cards": CardsAndBets}
+KINDS: dict[str, type[Any]] = {
+    "mlp": FeedForward,
+    "recurrent": Recurrent,
+    "cards": CardsAndBets,
+    "heads": CardsToDecisions,
+}
 MOST_UNITS = 1 << 16  # in a layer, and layers: far beyond what any solver here can train
 
 

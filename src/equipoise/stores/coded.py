@@ -12,10 +12,11 @@ import numpy as np
 from equipoise.errors import EquipoiseError
 from equipoise.networks.poker_rows import PokerRows
 from equipoise.networks.trained import TrainedNetwork
-from equipoise.sampling.rows import STRATEGY, Rows, ScoresAt
+from equipoise.sampling.rows import STRATEGY, Asked, Rows, ScoresAt
 from equipoise.stores.answers import NetworkAnswers, NetworkScores, answers_of
 from equipoise.stores.networks import Bool, FloatTable, NetworkConfig, RegretLesson, StrategyLesson
 from equipoise.stores.sums import Diagnostics, State
+from equipoise.trees.codes import codes_in
 from equipoise.trees.distinct import distinct
 from equipoise.trees.treeplex import Float, Int64
 
@@ -40,7 +41,7 @@ class Pending:
 
     def add(self, rows: Rows) -> None:
         """Take in some findings."""
-        self._parts.append(InfosetSums(rows.infoset, rows.weight[:, None] * rows.values))
+        self._parts.append(InfosetSums(rows.codes, rows.weight[:, None] * rows.values))
 
     def summed(self) -> InfosetSums:
         """Return the sums of all."""
@@ -142,11 +143,12 @@ class OnePlays:
     strategy_at: NetworkAnswers
     player: int
 
-    def __call__(self, player: int, infosets: Int64 | None) -> FloatTable:
+    def __call__(self, player: int, infosets: Asked) -> FloatTable:
         """Return probabilities at some infosets of a player."""
         assert infosets is not None
+        codes = codes_in(infosets)
         plays = player == self.player
-        return self.strategy_at(infosets) if plays else np.zeros((len(infosets), self.strategy_at.seen.num_columns))
+        return self.strategy_at(codes) if plays else np.zeros((len(codes), self.strategy_at.seen.num_columns))
 
 
 class CodedSums:

@@ -10,11 +10,12 @@ import numpy as np
 
 from equipoise.networks.infosets import Infosets
 from equipoise.networks.trained import TrainedNetwork
-from equipoise.sampling.rows import Rows, ScoresAt, add_by_row
+from equipoise.sampling.rows import Asked, Rows, ScoresAt, add_by_row
 from equipoise.stores.answers import softmax
 from equipoise.stores.networks import Bool, FloatTable, NetworkConfig, RegretLesson, StrategyLesson, rms
 from equipoise.stores.sums import Diagnostics, State, kept_as
-from equipoise.trees.treeplex import Float, Int64
+from equipoise.trees.codes import codes_in
+from equipoise.trees.treeplex import Float
 
 NEVER = -(10**9)
 
@@ -36,8 +37,8 @@ class ListedIncrements:
         return self._outputs[network.players[0]]
 
     def scores(self, networks: tuple[TrainedNetwork, ...], scale: tuple[float, ...]) -> ScoresAt:
-        def scores_at(player: int, infosets: Int64 | None) -> FloatTable:
-            own = self.seen.listing.infosets_of(player) if infosets is None else infosets
+        def scores_at(player: int, infosets: Asked) -> FloatTable:
+            own = self.seen.listing.infosets_of(player) if infosets is None else codes_in(infosets)
             network = networks[player]
             scores: FloatTable = scale[player] * self._read(network)[self.seen.row_of[own] - network.rows.start]
             return scores
@@ -45,7 +46,7 @@ class ListedIncrements:
         return scores_at
 
     def add(self, number: int, rows: Rows) -> None:
-        seen = self.seen.seen_as(rows.infoset)
+        seen = self.seen.seen_as(rows.codes)
         self._observed[seen] = True
         add_by_row(rows.weight[:, None] * rows.values, seen, self._increment)
 
@@ -106,7 +107,7 @@ class ListedSums:
         self._said: Float | None = None  # what networks say, by entry, since the last fit
 
     def add(self, rows: Rows) -> None:
-        self.seen.listing.write(rows.weight[:, None] * rows.values, rows.infoset, self._visits)
+        self.seen.listing.write(rows.weight[:, None] * rows.values, rows.codes, self._visits)
 
     def fade(self, player: int, old: float, new: float) -> None:
         own = self.seen.entries_of(player)

@@ -15,7 +15,7 @@ A minibatch is summed by row before the network sees it: the same gradient, from
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +30,11 @@ from equipoise.networks.trained import TrainedNetwork
 from equipoise.regret.matching import match_table
 from equipoise.regret.rules import Rule, coefficient_table
 from equipoise.sampling.dice import NO_TAPE, draw, start_stream
-from equipoise.sampling.rows import Rows, ScoresAt
+from equipoise.sampling.rows import Asked, Rows, ScoresAt
 from equipoise.sampling.tree import Int32Table
 from equipoise.stores.answers import REGRET_MATCHING, NetworkScores, answers_of, softmax, uniform
 from equipoise.stores.networks import fit_diagnostics
-from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, State, joined, kept_as, part_of
+from equipoise.stores.sums import AnswersAtOnce, Diagnostics, Mixture, RegretStore, State, joined, kept_as, part_of
 from equipoise.trees.distinct import EMPTY, find_slot, table_size
 from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64, UInt64
@@ -338,7 +338,7 @@ class FittedMemory:
     def add(self, rows: Rows) -> None:
         """Take in findings; each is a sample, and its values are multiplied by what it counts."""
         values = rows.values if (rows.weight == 1.0).all() else rows.weight[:, None] * rows.values
-        self.memory.add(self._seen.seen_as(rows.infoset), values, rows.iteration)
+        self.memory.add(self._seen.seen_as(rows.codes), values, rows.iteration)
 
     def fit(self, iteration: int, on_share: Callable[[float], None] = lambda share: None) -> None:
         """Fit the network to the memory: from scratch, or from where it is."""
@@ -395,7 +395,7 @@ class MemoryRegrets:
         networks = tuple(memory.network.network if memory.fits else None for memory in self.memories)
         return NetworkScores(self._seen, networks, (1.0, 1.0), self.memories[0].network.device)
 
-    def _listed_scores(self, player: int, infosets: Int64 | None) -> FloatTable:
+    def _listed_scores(self, player: int, infosets: Asked) -> FloatTable:
         if infosets is not None:
             return self._scores()(player, infosets)
         scores = self._listed[player]
@@ -544,6 +544,26 @@ class MemoryStrategy:
         return {**fits, "strategy_memory": kept, "strategy_parameters": parameters}
 
 
+class Refitted(Protocol):
+    """A network that is fitted again and again."""
+
+    @property
+    def network(self) -> TrainedNetwork:
+        """Return the network as it is."""
+
+    @property
+    def fits(self) -> int:
+        """Return how often it was fitted."""
+
+
+class NetworksOfRegrets(RegretStore, Protocol):
+    """Regrets in one network a player, as snapshots are taken of."""
+
+    @property
+    def memories(self) -> Sequence[Refitted]:
+        """Return the players' networks."""
+
+
 class Snapshots(AnswersAtOnce):
     """Single Deep CFR: every iteration's advantage network, played with the weight of its iteration.
 
@@ -554,7 +574,7 @@ class Snapshots(AnswersAtOnce):
 
     def __init__(
         self,
-        regrets: MemoryRegrets,
+        regrets: NetworksOfRegrets,
         rule: Rule,
         listed: "ListedBehaviour | None",
         *,
@@ -573,8 +593,9 @@ class Snapshots(AnswersAtOnce):
         self.strides = [1, 1]  # iterations that a snapshot stands for; the last one perhaps for fewer yet
 
     def weight_of(self, iteration: int) -> float:
-        """Return the weight of an iteration's strategies."""
-        return float(coefficient_table(self._rule, iteration, 1)[0][6])
+        """Return the weight of an iteration's strategies, where what earlier ones lose by fading is won by this one."""
+        table = coefficient_table(self._rule, 1, iteration)
+        return float(table[-1][6] / np.prod(table[1:, 5]))
 
     def keep(self, player: int, iteration: int) -> bool:
         """Keep a player's network as it is; return whether others had to go."""
@@ -609,7 +630,7 @@ class Snapshots(AnswersAtOnce):
                 self._listed.begin(player)
                 for weight, flat in zip(self.weights[player][:-1], self.parameters[player][:-1], strict=True):
                     module = self._regrets.memories[player].network.module_with(flat) if len(flat) else None
-                    kept = self._regrets.scores_with(player, module)
+                    kept = self._listed.scores_with(player, module)
                     self._listed.add(player, weight, kept, self._fallback)
             elif len(self.weights[player]) > count > 0:
                 self._listed.add_last(player, before[0])
@@ -661,7 +682,13 @@ class ListedBehaviour:
     It is kept as iterations pass: of all snapshots but the last, which may still give way to the next.
     """
 
-    def __init__(self, listing: Listing, reach: Callable[[Float], Float]) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        reach: Callable[[Float], Float],
+        scores_with: Callable[[int, Network | None], FloatTable],
+    ) -> None:
+        self.scores_with = scores_with  # a player's, by another network; None: before the first fit
         self._listing = listing
         self._reach = reach  # own reach by table entry, of a strategy
         self._sums = np.zeros(int(listing.first[-1]))

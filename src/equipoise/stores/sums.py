@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from equipoise.compiled import kernel
 from equipoise.regret.rules import Rule, coefficient_table, updated
-from equipoise.sampling.rows import Rows, ScoresAt
-from equipoise.trees.codes import Grid
+from equipoise.sampling.rows import Asked, Rows, ScoresAt
+from equipoise.trees.codes import Grid, codes_in
 from equipoise.trees.tables import Listing
 from equipoise.trees.treeplex import Float, Int64
 from equipoise.work import Report
@@ -64,8 +64,8 @@ class RegretStore(Store, Protocol):
     def scores_at(self) -> ScoresAt:
         """Return what says regrets by infoset and column, or numbers proportional to them in each infoset.
 
-        It is handed a player and infosets; None stands for all of the player's, in a listed game. A method may be that,
-        where no workers elsewhere are sent it.
+        It is handed a player and infosets. A grid stands for all of its infosets, holding by holding; None, in a listed
+        game, for all of the player's. A method may be that, where no workers elsewhere are sent it.
         """
 
     def start_from(self, regret_sum: Float, iteration: int) -> None:
@@ -121,7 +121,7 @@ def weight_until(rule: Rule, iteration: int) -> float:
 
 
 @kernel
-def update_all(old: Float, increment: Float, rule: Float) -> Float:
+def update_all(old: npt.NDArray[Any], increment: npt.NDArray[Any], rule: Float) -> npt.NDArray[Any]:
     """Return regrets after an increment, under a rule's coefficients."""
     new = np.empty_like(old)
     for k in range(old.size):
@@ -140,13 +140,13 @@ class TableRegrets:
         self._sum = np.zeros(int(listing.first[-1]))
         self._increment = np.zeros_like(self._sum)
 
-    def scores_at(self, player: int, infosets: Int64 | None) -> FloatTable:
+    def scores_at(self, player: int, infosets: Asked) -> FloatTable:
         if infosets is None:
             return self._listing.spread(self._sum, player)
-        return self._listing.at(self._sum, infosets)
+        return self._listing.at(self._sum, codes_in(infosets))
 
     def absorb(self, rows: Rows) -> None:
-        self._listing.write(rows.weight[:, None] * rows.values, rows.infoset, self._increment)
+        self._listing.write(rows.weight[:, None] * rows.values, rows.codes, self._increment)
 
     def settle(self, iteration: int, players: tuple[int, ...]) -> None:
         rule = coefficient_table(self._rule, iteration, 1)[0]
@@ -187,7 +187,7 @@ class TableStrategy(AnswersAtOnce):
 
     def absorb(self, rows: Rows) -> None:
         self._averaged.add(rows.player)
-        self._listing.write(rows.weight[:, None] * rows.values, rows.infoset, self._visits)
+        self._listing.write(rows.weight[:, None] * rows.values, rows.codes, self._visits)
 
     def settle(self, iteration: int, players: tuple[int, ...]) -> None:
         rule = coefficient_table(self._rule, iteration, 1)[0]

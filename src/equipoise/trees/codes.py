@@ -144,6 +144,11 @@ class Grid(NamedTuple):
         return (self.held[:, None] | (self.nodes << NODE_SHIFT)).ravel()
 
 
+def codes_in(infosets: Int64 | Grid) -> Int64:
+    """Return infosets one by one."""
+    return infosets.codes() if isinstance(infosets, Grid) else infosets
+
+
 def nodes_of(codes: Int64) -> Int64:
     """Return the betting nodes of codes."""
     return codes >> NODE_SHIFT

@@ -37,7 +37,7 @@ def solver_of(most, rule=None, seed=0):
     snapshots = Snapshots(
         regrets,
         rule or LinearCFR(),
-        ListedBehaviour(space.listing, space.tables.own_reach),
+        ListedBehaviour(space.listing, space.tables.own_reach, regrets.scores_with),
         fallback=UNIFORM,
         most_bytes=most * bytes_each + bytes_each // 2,
     )
