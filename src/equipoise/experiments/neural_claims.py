@@ -829,6 +829,60 @@ L4 = Claim(
     judge=_judge_l4,
 )
 
+L3 = Claim(
+    id="L3",
+    title="Double Neural CFR as published",
+    paper=_OWN,
+    says="Double Neural CFR as published (its attention network, its regressed sums, its Algorithm 2) on NLLH(5), "
+    "shown as it is beside our recipe",
+    unit="chips a game",
+    full=Sweep(
+        settings=(
+            _run("as published", "dncfr", preset="paper", core_seconds=400.0, evaluation_growth=1.3),
+            _run(
+                "as published, average by cross-entropy",
+                "dncfr",
+                preset="paper",
+                core_seconds=400.0,
+                evaluation_growth=1.3,
+                strategy_kind="average",
+            ),
+            _run(
+                "as published, 100 epochs instead of 2,000",
+                "dncfr",
+                preset="paper",
+                core_seconds=400.0,
+                evaluation_growth=1.3,
+                steps=100,
+            ),
+            _run(_DNCFR, "dncfr", iterations=1000),
+        ),
+        seeds=1,
+        scale="400 seconds of one core for each variant of what is published, one seed",
+    ),
+    quick=Sweep(
+        settings=(
+            _run("as published", "dncfr", preset="paper", iterations=3, steps=20),
+            _run(_DNCFR, "dncfr", iterations=30),
+        ),
+        seeds=1,
+        scale="3 iterations of at most 20 epochs",
+    ),
+    figures=(BY_ITERATION,),
+    published=Published(preset="dn19"),
+    lines={"the paper at 200": 0.06, "at 1000": 0.02},
+    judge=lambda results: [
+        Finding(
+            what=f"{label}, after {histories[0][-1]['iteration']} iterations",
+            paper="0.06 after 200, 0.02 after 1000",
+            ours=spread(at_end(histories)),
+            holds=is_at_most(at_end(histories), 0.06),
+            counts=label != _DNCFR,
+        )
+        for label, histories in results.items()
+    ],
+)
+
 L5 = Claim(
     id="L5",
     title="Leduc: NFSP",
@@ -939,4 +993,4 @@ L6 = Claim(
     judge=_judge_l6,
 )
 
-NEURAL_CLAIMS = (D3, D3_PUBLISHED, D4, D5, D6, D7, D8, D9, D10, D11_NEURAL, D12, C7, L1, L2, L4, L5, L6, L7)
+NEURAL_CLAIMS = (D3, D3_PUBLISHED, D4, D5, D6, D7, D8, D9, D10, D11_NEURAL, D12, C7, L1, L2, L3, L4, L5, L6, L7)

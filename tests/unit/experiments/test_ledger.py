@@ -427,6 +427,8 @@ def test_own_levels_need_every_seed():
     assert holds("L5", results(700.0, 800.0)) == ["no"]
     assert holds("L5", results(20.0, 800.0)) == ["within noise"]
     assert holds("L5", results(20.0)) == ["one seed"]
+    published = {"as published": seeds(0.7), "Double Neural CFR": seeds(0.01)}
+    assert holds("L3", published) == ["no"]  # our own recipe is beside it
     choices = {"shipped": seeds(0.02), "other": seeds(0.03)}
     assert holds("L6", choices) == ["yes"]  # nothing is compared with itself
     assert holds("L6", {"shipped": seeds(0.03), "other": seeds(0.02)}) == ["no"]
