@@ -445,6 +445,7 @@ def serve(
             help="The address to listen at. Any but this machine's own makes the page need a token, printed once."
         ),
     ] = "127.0.0.1",
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Show runs and strategies in the browser, as a page that this machine serves until Ctrl-C.
@@ -455,7 +456,11 @@ def serve(
     from equipoise.web.server import serve as serve_page
     from equipoise.web.site import site_of
 
-    site = site_of(what or [])
+    if device not in ("auto", "cpu"):
+        from equipoise.networks.devices import find_device
+
+        find_device(device)
+    site = site_of(what or [], device=device)
 
     def ready(address: str) -> None:
         if json:
@@ -673,6 +678,7 @@ def train_values(
         float | None, Parameter(help="The rate of Adam at the beginning, by default 0.001."), NUMBER
     ] = None,
     seed: Annotated[int | None, Parameter(help="Seed of the random numbers; by default 0."), WHOLE] = None,
+    device: Device = "auto",
     cluster: OnCluster = None,
     json: Json = False,
 ) -> None:
@@ -697,7 +703,7 @@ def train_values(
             "seed": seed,
         }
         chosen: dict[str, Any] = {name: number for name, number in given.items() if number is not None}
-        found = train(round, out, cluster=cluster, on_progress=on_progress, **chosen)
+        found = train(round, out, device=device, cluster=cluster, on_progress=on_progress, **chosen)
     if json:
         return _print_json(found.summary())
     from equipoise.views.tables import print_losses
@@ -1395,6 +1401,7 @@ def sweep(
     core_seconds: Annotated[
         float | None, Parameter(help="Stop each run after this many seconds of processor time."), NUMBER
     ] = None,
+    device: Device = "auto",
     cluster: OnCluster = None,
     out: Annotated[Path | None, Parameter(help="The folder for runs, numbers and curves; by default sweeps.")] = None,
     json: Json = False,
@@ -1426,6 +1433,8 @@ def sweep(
         kept |= {**asked, **limits}
         for chosen in each_of({**kept.pop("parameters", {}), **swept}):
             given += [{**kept, "algorithm": name, "parameters": chosen} for name in names or [kept.get("algorithm")]]
+    if device != "auto":
+        _place(given, device)
     found = run_comparison(
         settings_of(given),
         seeds=seeds if seeds is not None else written.get("seeds", 5),
@@ -1439,6 +1448,17 @@ def sweep(
     rows = found.rows()
     print_rows([[_cell(value) for value in row.values()] for row in rows], columns=list(rows[0]))
     return print(f"numbers in {found.folder / 'result.json'}, curves in {found.folder / 'curves.png'}")
+
+
+def _place(runs: list[dict[str, Any]], device: str) -> None:
+    """Say of those runs that have networks on which device these are."""
+    from equipoise.solvers.recipes import find_recipe
+
+    have = [run for run in runs if run["algorithm"] is not None and find_recipe(run["algorithm"]).networks]
+    if not have and device != "cpu":
+        raise EquipoiseError(f"none of these runs has networks to put on a device: leave out --device {device}")
+    for run in have:
+        run["device"] = device
 
 
 def _cell(value: object) -> str:

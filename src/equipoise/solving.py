@@ -377,10 +377,16 @@ def configured(
     init_from: str | Path | None = None,
     evaluation_growth: float | None = None,
     first_evaluation: int | None = None,
+    device: str = "auto",
 ) -> dict[str, Any]:
-    """Return what makes a run the run that it is, every setting in full, or say what is wrong; nothing is compiled."""
+    """Return what makes a run the run that it is, every setting in full, or say what is wrong; nothing is compiled.
+
+    A ``device`` is only checked: where a run was made does not make it another one.
+    """
     algorithm = default_algorithm(game) if algorithm is None else algorithm
     recipe = find_recipe(algorithm)
+    if device != "auto":
+        recipe.place(device)
     representation = choose(game, engine, recipe)
     usual = SPOT_DEFAULTS.get(algorithm, {}) if representation.settings == "spots" and preset is None else {}
     given = {**usual, **(parameters or {})}

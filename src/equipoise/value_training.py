@@ -137,13 +137,15 @@ def train_values(
     round: str = "river",
     out: str | Path | None = None,
     *,
+    device: str = "auto",
     cluster: str | None = None,
     on_progress: OnProgress = unseen,
     **settings: Any,
 ) -> TrainedValues:
     """Train a value network for the beginning of the turn or the river, or go on with a folder where that was begun.
 
-    The workers of a Ray ``cluster`` (``local:N``, ``auto`` or ``ray://HOST:PORT``) may make the labels: the same ones.
+    The network is fitted on ``device``. The workers of a Ray ``cluster`` (``local:N``, ``auto`` or
+    ``ray://HOST:PORT``) may make the labels: the same ones.
     In place of a round, a small poker game is trained for what follows its deal, as in ``nl_leduc(stack=5)``.
     """
     if round not in ROUND_NAMES:
@@ -153,6 +155,10 @@ def train_values(
     chosen.check()
     if cluster is not None:
         workers_wanted(cluster)
+    if device not in ("auto", "cpu"):
+        from equipoise.networks.devices import find_device
+
+        find_device(device)  # one that does not work is refused before labels are made
     folder = Path(f"values-{round.partition('(')[0]}" if out is None else out)
     begun = time.perf_counter()
     make_folder(folder)
@@ -165,7 +171,7 @@ def train_values(
                 with phases.doing(PREPARING, "making labels"):
                     _make_files(folder, chosen, cluster, phases.report)
                 with phases.doing(FITTING, "fitting the network"):
-                    network = _fit(folder, chosen, phases.report)
+                    network = _fit(folder, chosen, device, phases.report)
                 with phases.doing(EVALUATION):
                     losses = judge(network, _held_out(folder, chosen), phases.report)
         seconds = time.perf_counter() - begun
@@ -357,7 +363,8 @@ def _held_out(folder: Path, chosen: TrainingSettings) -> list[Stored]:
     return [_load(folder / "held-out" / f"{k:05}.npz") for k in range(_files(chosen.held_out))]
 
 
-def _fit(folder: Path, chosen: TrainingSettings, report: Report) -> ValueNetwork:
+def _fit(folder: Path, chosen: TrainingSettings, device: str, report: Report) -> ValueNetwork:
+    from equipoise.networks.devices import find_device
     from equipoise.networks.value_fitting import fit_values
 
     files = [_load(folder / "labels" / f"{k:05}.npz") for k in range(_files(chosen.labels))]
@@ -372,6 +379,7 @@ def _fit(folder: Path, chosen: TrainingSettings, report: Report) -> ValueNetwork
         seed=chosen.seed,
         kept=folder / "fit.npz",
         report=report,
+        device=find_device(device),
     )
     header = asdict(chosen) | {
         "layers": len(weights),

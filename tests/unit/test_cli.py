@@ -367,3 +367,33 @@ def test_bench_says_where_its_numbers_come_from(run, monkeypatch):
     found = last_json(run("bench", "--json")[1])
     assert found["rows"] and found["versions"]["numpy"] == np.__version__ and found["date"] and found["machine"]["cpu"]
     assert "commit" in found
+
+
+NO_CUDA = "device cuda:99 cannot be used here"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("sweep", "kuhn_poker", "--algorithm", "cfr+,sd-cfr", "--seeds", "1", "--iterations", "2"), NO_CUDA),
+        (("sweep", "kuhn_poker", "--algorithm", "cfr+", "--seeds", "1", "--iterations", "2"), "has networks"),
+        (("serve", "--no-browser"), NO_CUDA),
+        (("train-values", "river"), NO_CUDA),
+    ],
+    ids=lambda value: " ".join(value[:4]) if isinstance(value, tuple) else None,
+)
+def test_devices_that_do_not_work_are_refused_before_anything_is_made(run, tmp_path, arguments, said):
+    code, out, err = run(*arguments, "--device", "cuda:99")
+    assert code == 2 and not out
+    assert said in err and len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sweeps_put_those_runs_on_a_device_that_have_networks(run, tmp_path):
+    asked = ("sweep", "kuhn_poker", "--algorithm", "cfr+,sd-cfr", "--seeds", "1", "--iterations", "2", "--json")
+    code, out, _ = run(*asked, "--device", "cpu")
+    assert code == 0
+    settings = {setting["algorithm"]: setting["device"] for setting in last_json(out)["settings"]}
+    assert settings == {"cfr+": "auto", "sd-cfr": "cpu"}
+    again = run(*asked)  # the device does not make another run
+    assert again[0] == 0 and "2 of them done before" in again[2]

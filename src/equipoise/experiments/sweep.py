@@ -50,6 +50,7 @@ class Setting:
     engine: Engine = "auto"
     start: "Setting | None" = None  # a run of the same seed that this one starts from
     threads: int = 1
+    device: str = "auto"  # of networks; like threads, it does not make another run
     evaluation_growth: float | None = 1.1
     first_evaluation: int | None = 1
     measure: Measure = "exploitability"

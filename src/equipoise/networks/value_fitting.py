@@ -63,20 +63,21 @@ def fit_values(
     seed: int,
     kept: Path,
     report: Report,
+    device: torch.device,
 ) -> tuple[tuple[Single, ...], tuple[Single, ...]]:
     """Return the weights and biases of a network that was fitted; ``kept`` is where the fit is kept on its way."""
     torch.manual_seed(seed)
     names = ("seen", "diagonal", "beside_it", "moment", "square")
-    tensors = [torch.from_numpy(np.ascontiguousarray(data[name])) for name in names]
+    tensors = [torch.from_numpy(np.ascontiguousarray(data[name])).to(device) for name in names]
     seen = tensors[0]
     mean, deviation = seen.mean(0), seen.std(0).clamp_min(1e-3)
-    module = _Residual(seen.shape[1], width, layers, tensors[1].shape[1] * tensors[1].shape[2])
+    module = _Residual(seen.shape[1], width, layers, tensors[1].shape[1] * tensors[1].shape[2]).to(device)
     optimiser = torch.optim.Adam(module.parameters(), lr=rate)
     steps = math.ceil(len(seen) / batch)
     plan = np.array([passes, len(seen), batch, width, layers, seed], np.float64)
     done = _go_on(kept, plan, module, optimiser)
     for number in range(done, passes):
-        order = torch.from_numpy(np.random.default_rng([seed, number]).permutation(len(seen)))
+        order = torch.from_numpy(np.random.default_rng([seed, number]).permutation(len(seen))).to(device)
         for step in range(steps):
             if step % 16 == 0:
                 report("fitting", (number + step / steps) / passes)
@@ -90,10 +91,10 @@ def fit_values(
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         _keep(kept, plan, number + 1, module, optimiser)
-    numbers = [parameter.detach().numpy() for parameter in module.parameters()]  # weight and bias by layer
+    numbers = [parameter.detach().cpu().numpy() for parameter in module.parameters()]  # weight and bias by layer
     weights, biases = [each.T.copy() for each in numbers[::2]], [each.copy() for each in numbers[1::2]]
-    scaled = weights[0] / deviation.numpy()[:, None]  # what is seen is taken as it is
-    biases[0] = biases[0] - mean.numpy() @ scaled
+    scaled = weights[0] / deviation.cpu().numpy()[:, None]  # what is seen is taken as it is
+    biases[0] = biases[0] - mean.cpu().numpy() @ scaled
     weights[0] = scaled
     return tuple(each.astype(np.float32) for each in weights), tuple(each.astype(np.float32) for each in biases)
 
@@ -104,9 +105,9 @@ def _keep(
     arrays: dict[str, Any] = {"plan": plan, "done": np.array(done)}
     for k, parameter in enumerate(module.parameters()):
         state = optimiser.state[parameter]
-        arrays[f"parameter_{k}"] = parameter.detach().numpy()
-        arrays[f"first_{k}"], arrays[f"second_{k}"] = state["exp_avg"].numpy(), state["exp_avg_sq"].numpy()
-        arrays[f"step_{k}"] = state["step"].numpy()
+        arrays[f"parameter_{k}"] = parameter.detach().cpu().numpy()
+        for name, moment in (("first", "exp_avg"), ("second", "exp_avg_sq"), ("step", "step")):
+            arrays[f"{name}_{k}"] = state[moment].cpu().numpy()
     with write_atomically(path) as file:
         np.savez(file, **arrays)
 
@@ -123,8 +124,8 @@ def _go_on(path: Path, plan: npt.NDArray[Any], module: torch.nn.Module, optimise
                 parameter.data.copy_(torch.from_numpy(stored[f"parameter_{k}"]))
                 optimiser.state[parameter] = {
                     "step": torch.from_numpy(stored[f"step_{k}"]),
-                    "exp_avg": torch.from_numpy(stored[f"first_{k}"]),
-                    "exp_avg_sq": torch.from_numpy(stored[f"second_{k}"]),
+                    "exp_avg": torch.from_numpy(stored[f"first_{k}"]).to(parameter.device),
+                    "exp_avg_sq": torch.from_numpy(stored[f"second_{k}"]).to(parameter.device),
                 }
             return int(stored["done"])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):

@@ -24,7 +24,7 @@ from equipoise.policies import AnyPolicy
 from equipoise.policies.exported import read_exported
 from equipoise.policies.files import game_named_in
 from equipoise.runs.directory import RunDirectory
-from equipoise.solving import load_policy
+from equipoise.solving import has_networks, load_policy
 
 DEFAULT_FOLDER = "runs"
 KEPT = ".page"  # below the folder: what the page itself keeps
@@ -161,8 +161,8 @@ class Site:
 class OpenPolicies:
     """Policies that are open, the last used ones of them; opened again if their files have changed."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, device: str = "auto") -> None:
+        self._most, self._device = most, device
         self._open: OrderedDict[tuple[object, ...], AnyPolicy] = OrderedDict()
         self._lock = threading.Lock()  # of the list
         self._opening = threading.Lock()  # one is opened at a time, so that memory is counted
@@ -188,7 +188,7 @@ class OpenPolicies:
                     self._open.clear()
                 gc.collect()
                 require(needed, what=f"opening {path}")
-            policy = load_policy(path, game=game)
+            policy = load_policy(path, game=game, device=self._device if has_networks(path) else "auto")
             with self._lock:
                 self._open[stamp] = policy
             return policy
@@ -206,8 +206,11 @@ class OpenPolicies:
             return self._open.get(stamp)
 
 
-def site_of(arguments: Iterable[str]) -> Site:
-    """Return the site that ``equipoise serve`` is asked for: runs, policies, folders of runs and games."""
+def site_of(arguments: Iterable[str], *, device: str = "auto") -> Site:
+    """Return the site that ``equipoise serve`` is asked for: runs, policies, folders of runs and games.
+
+    Networks are opened on ``device``.
+    """
     folders: list[Path] = []
     given: list[Path] = []
     games: dict[str, Game] = {}
@@ -221,7 +224,7 @@ def site_of(arguments: Iterable[str]) -> Site:
             game = _given_game(text)
             games |= {text.strip(): game, game.address: game}
     home = folders[0] if folders else Path(DEFAULT_FOLDER)
-    return Site(home=home, given=(*folders[1:], *given), games=games)
+    return Site(home=home, given=(*folders[1:], *given), games=games, policies=OpenPolicies(MOST_POLICIES, device))
 
 
 def _given_game(text: str) -> Game:
