@@ -248,6 +248,8 @@ def test_no_node_left_is_one_line(cluster, workers):
 
 
 def test_another_version_on_a_node_is_one_line(cluster, monkeypatch):
+    if not cluster.nodes:
+        cluster.add()
     usual = provenance.versions()
     monkeypatch.setattr(provenance, "versions", lambda: {**usual, "numpy": "1.0"})
     said = r"has numpy \S+, and here it is 1\.0: results would differ; install the same"

@@ -7,6 +7,7 @@ itself by its name from then on.
 
 import io
 import pickle
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -36,11 +37,9 @@ class Packed(NamedTuple):
 
 def pack(thing: object, constants: Mapping[int, Constant]) -> Packed:
     """Return a thing as it is sent; of constants, by identity, there is the name only."""
-    from ray.cloudpickle import CloudPickler
-
     text, buffers, found = io.BytesIO(), list[npt.NDArray[np.uint8]](), dict[str, None]()
 
-    class Pickler(CloudPickler):
+    class Pickler(_pickler()):  # type: ignore[misc]
         def persistent_id(self, each: object) -> str | None:
             if id(each) not in constants:
                 return None
@@ -50,8 +49,16 @@ def pack(thing: object, constants: Mapping[int, Constant]) -> Packed:
     def apart(buffer: pickle.PickleBuffer) -> None:
         buffers.append(np.frombuffer(buffer.raw(), np.uint8))
 
-    Pickler(text, protocol=5, buffer_callback=apart).dump(thing)  # type: ignore[no-untyped-call]  # of Ray's
+    Pickler(text, protocol=5, buffer_callback=apart).dump(thing)
     return Packed(text.getvalue(), buffers, tuple(found))
+
+
+def _pickler() -> Any:
+    """Return Ray's pickler, which takes classes of notebooks, too, if Ray is in use.
+
+    It is not loaded for that: it reads how to guard its ports when it is loaded, which a cluster has to tell it before.
+    """
+    return sys.modules["ray"].cloudpickle.CloudPickler if "ray" in sys.modules else pickle.Pickler
 
 
 def unpacked(packed: Packed, constants: Mapping[str, object] | None = None) -> Any:
