@@ -10,7 +10,7 @@ matching sees no scale, and infosets would not be learnt together whose sums dif
 positive, an output below zero is nearly right enough. An infoset counts the square root of the opponent's mean reach,
 and by its own reach; both as they are in the last turn.
 
-Each step draws holdings, in proportion to how likely chance deals them, with all their decisions.
+Each step draws holdings, all of them alike (boards are drawn by their weight), with all their decisions.
 """
 
 from collections.abc import Callable
