@@ -10,7 +10,7 @@ matching sees no scale, and infosets would not be learnt together whose sums dif
 positive, an output below zero is nearly right enough. An infoset counts the square root of the opponent's mean reach,
 and by its own reach; both as they are in the last turn.
 
-Each step draws holdings, in proportion to how likely chance deals them, with all their decisions.
+Each step draws holdings, all of them alike (boards are drawn by their weight), with all their decisions.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from equipoise.stores.answers import answers_of
 from equipoise.stores.coded import NOT_LISTED
 from equipoise.stores.networks import fit_diagnostics
 from equipoise.stores.sums import Diagnostics, Mixture, State, joined, part_of, update_all
-from equipoise.trees.codes import NO_NUMBER, NODE_SHIFT, Grid
+from equipoise.trees.codes import MOST_CARDS, NO_NUMBER, NODE_SHIFT, Grid, cards_of
 from equipoise.trees.treeplex import Float, Int64
 from equipoise.work import Report
 
@@ -152,10 +152,25 @@ class GridSums:
         blocks = []
         for number in range(int(state["blocks"][0])):
             kept = part_of(state, f"block{number}")
-            blocks.append(
-                Block(**{name: array.copy() for name, array in kept.items()}, found=np.zeros_like(kept["sums"]))
-            )
+            block = Block(**{name: array.copy() for name, array in kept.items()}, found=np.zeros_like(kept["sums"]))
+            self._check(block)
+            blocks.append(block)
         self._set_blocks(blocks)
+
+    def _check(self, block: Block) -> None:
+        """Refuse a block whose arrays do not fit together: kernels take its cards for places in arrays."""
+        kinds = [array.dtype for array in block]
+        shape = len(block.held), len(block.nodes), self.seen.num_columns
+        whole, single = np.dtype(np.int64), np.dtype(np.float32)
+        fits = kinds == [whole, whole, single, single, single, whole, whole]
+        fits = fits and (block.sums.shape, block.reach.shape) == (shape, shape[:2])
+        fits = fits and len(block.first) == len(block.number) + 1 and block.first[-1] == len(block.held)
+        if not fits or (np.diff(block.first) < 0).any() or block.first[0] != 0:
+            raise ValueError("its sums on boards do not fit together")
+        some = self.seen.on_grid(Grid(block.held[:0], block.nodes[:1]))
+        cards = cards_of(block.held, MOST_CARDS)
+        if (cards >= some.ranks * some.suits).any() or (block.held >> NODE_SHIFT != 0).any():
+            raise ValueError("its sums are of cards that there are not")
 
 
 class Some(NamedTuple):
@@ -204,7 +219,6 @@ class FittedSums:
         self.fits += 1
         network, seen = self.network, self.sums.seen
         learnt = GridSums(seen)
-        learnt.blocks = []
         for block in self.sums.blocks:
             tabled = network.network.take_over(
                 Grid(block.held, block.nodes).codes(),

@@ -185,7 +185,7 @@ def test_a_setting_changes_the_run_or_is_refused(algorithm, game, name):
         try:
             found.append(remembered(algorithm, game, tuple({**_given(variant, given), name: value}.items())))
         except EquipoiseError as error:
-            because = (name, str(value), asked.get("sampling", name), asked.get("targets", name))
+            because = (name, str(value), *(asked.get(each, name) for each in ("sampling", "targets", "network")))
             said = any(word in str(error) for word in because)
             if not said:
                 raise

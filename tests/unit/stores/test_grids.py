@@ -132,6 +132,22 @@ def test_what_is_read_of_a_board_stays_until_its_player_was_fitted(monkeypatch):
     assert rows.num_columns == 3
 
 
+def test_sums_that_do_not_fit_together_are_not_restored():
+    _, sampler, regrets, _ = parts(small_holdem())
+    turns(sampler, regrets, 2)
+    state = regrets.state()
+    regrets.restore(state)
+    largest = max((name for name in state if name.endswith(".held")), key=lambda name: len(state[name]))
+    for name, wrong in (
+        (largest, state[largest][:-1]),
+        (largest, state[largest] | 62),
+        (largest.replace("held", "sums"), state[largest.replace("held", "sums")].astype(np.float64)),
+        (largest.replace("held", "first"), state[largest.replace("held", "first")][::-1]),
+    ):
+        with pytest.raises(ValueError, match="its sums"):
+            regrets.restore({**state, name: wrong})
+
+
 def test_rows_that_never_come_again_are_refused():
     _, sampler, regrets, _ = parts(small_holdem(), kept=0)
     with pytest.raises(EquipoiseError, match="grids that come again"):
