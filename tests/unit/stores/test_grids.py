@@ -182,7 +182,7 @@ def test_the_policy_is_what_the_sums_say_on_boards_that_were_kept(seed, level):
             errors.append(np.abs(strategy_at(Grid(block.held, block.nodes).codes()) - wanted).max(axis=1))
             if block.number[0] == 0:
                 assert errors[-1].max() < 1e-4
-    assert level(np.concatenate(errors).mean()) < 0.2
+    assert level(np.concatenate(errors).mean()) < 0.04  # 16 seeds: 0.005, median 0.015, 0.027
 
 
 @pytest.mark.usefixtures("_nothing_is_listed")
@@ -204,6 +204,10 @@ def test_a_run_that_was_cut_ends_with_the_same_bits(algorithm, tmp_path):
     assert equipoise.exploitability(game, reopened) == pytest.approx(whole.exploitability, abs=1e-9)
 
 
+# 16 seeds: 11.1, median 13.1, 15.3; 10.7, 14.4, 16.2; 7.3, 8.4, 9.2. Uniform play: 81. Of 60 boards 8 are seen at once.
+LEVELS = {"deep-cfr": 18.0, "sd-cfr": 19.5, "dncfr": 10.5}
+
+
 @pytest.mark.usefixtures("_nothing_is_listed")
 @pytest.mark.parametrize("algorithm", list(SMALL))
 def test_a_small_game_is_solved_from_some_of_its_boards(algorithm, seed, level):
@@ -213,7 +217,7 @@ def test_a_small_game_is_solved_from_some_of_its_boards(algorithm, seed, level):
     solution = equipoise.solve(
         flop_holdem_of(5, 2, 1), algorithm, iterations=20, seed=seed, parameters=parameters, first_evaluation=20
     )
-    assert level(solution.exploitability) < 22.0
+    assert level(solution.exploitability) < LEVELS[algorithm]
 
 
 @pytest.mark.parametrize(
