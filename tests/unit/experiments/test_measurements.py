@@ -33,7 +33,7 @@ every_scheme = pytest.mark.parametrize(
         (Inclusion(always="fold|bet", p=0.3), GIBSON),
         (Inclusion(always="fold|bet", p=0.3, probe=True), GIBSON),
     ],
-    ids=str,
+    ids=lambda value: value.__name__ if callable(value) else str(value),  # names that every worker has
 )
 
 
