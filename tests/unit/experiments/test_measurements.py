@@ -89,7 +89,7 @@ def test_average_regret_of_cfr_is_what_the_average_can_be_exploited_by():
         assert last["of_bound"] < 0.2
     first, *_ = measure_regret(setting("kuhn_poker", "cfr", 1), 0)
     twin = NaiveCFR(load_game("kuhn_poker"), "cfr")  # uniform play in the first iteration
-    value = expected_value(load_game("kuhn_poker"), twin.strategy)
+    value = expected_value(load_game("kuhn_poker").root(), twin.strategy)
     # Against uniform play on Kuhn poker the best responses win 1/2 and 5/12.
     assert first["average_regret"] == pytest.approx(max(0.5 - value, 5 / 12 + value))
 
