@@ -42,8 +42,8 @@ _GAMES = {
 _PRINTED: tuple[tuple[str, str, str, str, float, bool], ...] = (
     ("NLLH(5)", "infosets", "DN20: 11,083", "infosets", 11_083, False),
     ("NLLH(15)", "infosets", "DN19: 3.7 million", "infosets", 3.7e6, False),
-    (_HUNL_1, "infosets", "DN20: more than 2e8", "leaf_infosets", 2e8, True),
-    (_HUNL_1, "states", "DN20: more than 3e11", "leaf_states", 3e11, True),
+    (_HUNL_1, "infosets", "DN20: 2e8, to one digit", "leaf_infosets", 2e8, False),
+    (_HUNL_1, "states", "DN20: 3e11, to one digit", "leaf_states", 3e11, False),
     (_FHP, "infosets", "B19: over 1e9", "infosets", 1e9, True),
     (_FHP, "states", "B19: over 1e12", "states", 1e12, True),
     (_HULH, "infosets", "G12: about 3e14", "infosets", 3e14, False),
