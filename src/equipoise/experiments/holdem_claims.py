@@ -584,7 +584,7 @@ L10 = Claim(
     title="vector targets on flop hold'em",
     paper="a level of this project",
     says="flop hold'em, exact regrets of all hands on some boards: in half an hour of two cores Deep CFR's policy "
-    "networks reach the 37 mbb/g that Brown et al. 2019 print for sampled targets; a variant, and no reproduction of C1",
+    "networks reach the 37 mbb/g that Brown et al. 2019 print for sampled targets; a variant, no reproduction of C1",
     unit="mbb/g",
     full=Sweep(
         settings=(_rarely_evaluated(_ON_BOARDS, "deep-cfr", (60, 60), _VECTORS),),
