@@ -211,7 +211,7 @@ V1 = Claim(
         Figure(
             x="iteration",
             x_label="iteration of CFR whose average is played",
-            y=tuple(f"variance_{name}" for name in ("external", "robust_1", "outcome", "zeros", "probing")),
+            y=tuple(f"variance_{name}" for name in ("robust_1", "outcome", "zeros", "probing")),
             y_label="variance of all regrets together",
         ),
     ),
