@@ -28,7 +28,7 @@ def print_table_of(view: Mapping[str, Any]) -> None:
 def _event(step: Mapping[str, Any], seat: int) -> str:
     if step["player"] is None:
         return f"[{_cards([step['name'][k : k + 2] for k in range(0, len(step['name']), 2)])}]"
-    return f"{'you' if step['player'] == seat else 'opponent'} {step['name']},"
+    return f"{'you' if step['player'] == seat else 'opponent'}: {step['name']},"
 
 
 def _stacks(table: Mapping[str, Any]) -> str:

@@ -106,7 +106,7 @@ export async function open(place, query, page) {
         h("span", {}, cards ? cards.map(shownCard) : Array.from({length: table.hole_cards}, (_, k) => h("span", {class: "card-back", role: k ? undefined : "img", "aria-label": k ? undefined : "hidden cards"}))),
         h("span", {class: "chips"}, `in the pot ${number(table.spent[player])}`, table.stacks ? `, behind ${number(table.stacks[player])}` : ""), table.folded === player ? h("em", {}, "folded") : null);
     };
-    const said = table.history.map((step) => (step.player === null ? `[${step.name}]` : `${step.player === seat ? "you" : "opponent"} ${step.name}`)).join(", ");
+    const said = table.history.map((step) => (step.player === null ? `[${step.name}]` : `${step.player === seat ? "you" : "opponent"}: ${step.name}`)).join(", ");
     return h("section", {"aria-label": "Table"}, h("div", {class: "felt"}, side(1 - seat),
       h("div", {class: "middle"}, h("span", {}, table.board.length ? table.board.map(shownCard) : h("span", {class: "note"}, table.round)), h("span", {class: "chips"}, "pot ", h("strong", {}, number(table.pot))), table.to_call ? h("span", {class: "chips"}, `${number(table.to_call)} to call`) : null),
       side(seat)), h("p", {class: "history", role: "status"}, said || "nothing has happened yet"));
