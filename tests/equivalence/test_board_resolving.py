@@ -13,6 +13,7 @@ from equipoise.trees.board_form import board_form
 from tests.board_strategies import RandomStrategy
 from tests.holdem import small_holdem, three_rounds
 from tests.naive.board_gadgets import NaiveBoard
+from tests.suits import locate, start_index
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +93,10 @@ def test_what_is_left_beside_a_hand_is_counted_hand_by_hand(form):
     found = beside(form, board, entering)
     hands = [hand for hand in game.hands if set(hand).isdisjoint(cards)]
     for hand in hands:
-        left = sum(entering[form.cards.start_index(other)] for other in hands if set(other).isdisjoint(hand))
-        assert found[form.cards.locate(hand, cards)[1]] == pytest.approx(left)
+        left = sum(entering[start_index(form.cards, other)] for other in hands if set(other).isdisjoint(hand))
+        assert found[locate(form.cards, hand, cards)[1]] == pytest.approx(left)
     nobody = np.zeros_like(entering)
-    nobody[form.cards.start_index(hands[0])] = 1.0
+    nobody[start_index(form.cards, hands[0])] = 1.0
     assert (beside(form, board, nobody) >= 0.0).all() and ROUNDING > 0.0
 
 
@@ -119,7 +120,7 @@ def test_iterations_equal_those_hand_by_hand(form, gadget, opponent):
     work.bound(0, board, opponent)
     bounds = room.gadgets.given[: len(roots) * width].reshape(len(roots), width) / np.bincount(classes)
     cards = tuple(form.cards.boards[board].tolist())
-    start = [form.cards.start_index(hand) for hand in game.hands if set(hand).isdisjoint(cards)]
+    start = [start_index(form.cards, hand) for hand in game.hands if set(hand).isdisjoint(cards)]
     reach = [[work.entered.entering[player, root, start] for root in range(len(roots))] for player in range(2)]
     work.rules = rules = coefficient_table(DiscountedCFR(), 7, iterations)  # the first would forget these regrets
     naive = NaiveBoard(game, cards, roots, reach, opponent, gadget, bounds, rules, classes, regret)
@@ -136,7 +137,7 @@ def _hands_and_roots(form, board):
     """Return the class of each hand on a board, and the betting states in which boards have been dealt, by root."""
     cards = tuple(form.cards.boards[board].tolist())
     hands = [hand for hand in form.game.hands if set(hand).isdisjoint(cards)]
-    classes = np.array([form.cards.locate(hand, cards)[1] for hand in hands])
+    classes = np.array([locate(form.cards, hand, cards)[1] for hand in hands])
     pairs = zip(form.betting[1].node_before.tolist(), form.states[1], strict=True)
     found = {before: state for before, state in pairs if state.text.endswith("/")}
     return classes, [found[root] for root in range(form.betting[1].roots)]

@@ -16,7 +16,7 @@ OUTPUTS = {
     "log": ("match", "run", "uniform", "--hands", "10", "--log"),
 }
 BEGINS = {"plot": b"\x89PNG", "json": b'{\n "game"', "csv": b"player,infoset", "efg": b"EFG 2 R", "log": b"STATE:0:"}
-ENDS = {"plot": b"IEND\xaeB`\x82", "json": b"}", "csv": b"\r\n", "efg": b"}\n", "log": b"\n"}
+ENDS = {"plot": b"IEND\xaeB`\x82", "json": b"}\n", "csv": b"\r\n", "efg": b"}\n", "log": b"\n"}
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,7 @@ def test_the_game_is_asked_for_only_without_a_solution(at):
     window = at("play")
     game = window.get_by_label("Game", exact=True)
     expect(game).to_be_hidden()
-    window.get_by_label("Solution").select_option("")
+    window.get_by_label("Solution", exact=True).select_option("")
     expect(game).to_be_visible()
 
 

@@ -191,7 +191,7 @@ def with_network(parts, **changes):
         (lambda p: with_strategy(p, network=None), "does not say what its networks are"),
         (lambda p: with_strategy(p, answer="eval"), "does not say how its networks answer"),
         (lambda p: with_strategy(p, cards="all"), "what its networks see of cards"),
-        (lambda p: with_strategy(p, layout="other"), "another way"),
+        (lambda p: with_strategy(p, layout="other"), "differently"),
         (lambda p: with_strategy(p, kind="oracle"), "no strategies of the kind 'oracle'"),
         (lambda p: Parts({**p.header, "strategy": 3}, p.arrays), "damaged"),
         (lambda p: Parts({**p.header, "format": "equipoise-tea-policy"}, p.arrays), "does not know"),
