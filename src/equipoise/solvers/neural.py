@@ -307,6 +307,7 @@ def _fitted_sums(chosen: DeepCFR | SingleDeepCFR, own: Architecture | None) -> G
         slower_power=0.3,
         clip_norm=fit.clip_norm,
         loss="positive",
+        mixed=chosen.network.mixed,
     )
     architecture = architecture_of(chosen.network, chosen.network.width, own)
     return GridConfig(architecture=architecture, fitting=fitting, holdings=fit.minibatch)
@@ -323,6 +324,7 @@ def _policy_of_sums(chosen: DeepCFR, own: Architecture | None) -> GridConfig:
         slower_power=0.0,
         clip_norm=policy.clip_norm,
         loss="cross_entropy",
+        mixed=chosen.network.mixed,
     )
     return replace(_fitted_sums(chosen, own), fitting=fitting)
 
