@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from equipoise.errors import NotFound, NotSupported, nearest
 from equipoise.games import Game, as_game
@@ -156,16 +156,19 @@ def resolve(
     )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ResolvedSpot:
-    """A spot's strategy whose later rounds were solved anew, evaluated exactly before and after."""
+_P = TypeVar("_P", SpotPolicy, HoldemPolicy)
+_V = TypeVar("_V", SpotValues, BestResponses)
 
-    policy: SpotPolicy
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _BoardsAnew(Generic[_P, _V]):
+    """A strategy whose boards were solved anew, evaluated exactly before and after."""
+
+    policy: _P
     gadget: Gadget
     iterations: int
-    boards: int
-    before: SpotValues
-    responses: SpotValues
+    before: _V
+    responses: _V
     seconds: float
 
     @property
@@ -180,6 +183,13 @@ class ResolvedSpot:
             return None
         unit = self.policy.rules.chip_unit()
         return UNSAFE_BOARDS.format(before=self.before.exploitability, after=self.exploitability, unit=unit)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ResolvedSpot(_BoardsAnew[SpotPolicy, SpotValues]):
+    """A spot's strategy whose later rounds were solved anew, evaluated exactly before and after."""
+
+    boards: int
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""
@@ -239,28 +249,8 @@ def resolve_spot(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ResolvedFlops:
+class ResolvedFlops(_BoardsAnew[HoldemPolicy, BestResponses]):
     """A strategy of flop hold'em that was solved anew on every flop, evaluated exactly before and after."""
-
-    policy: HoldemPolicy
-    gadget: Gadget
-    iterations: int
-    before: BestResponses
-    responses: BestResponses
-    seconds: float
-
-    @property
-    def exploitability(self) -> float:
-        """Return the mean of what the two players could gain against the new strategy."""
-        return self.responses.exploitability
-
-    @property
-    def warning(self) -> str | None:
-        """Return what is to be said of the way it was re-solved, if anything."""
-        if self.gadget != "unsafe":
-            return None
-        unit = self.policy.rules.chip_unit()
-        return UNSAFE_BOARDS.format(before=self.before.exploitability, after=self.exploitability, unit=unit)
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, each under its name."""

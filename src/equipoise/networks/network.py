@@ -150,12 +150,14 @@ def num_parameters(network: nn.Module) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def read(seen: SeenRows, network: Network, rows: Which, device: torch.device) -> Float:
-    """Return the outputs of some rows, in parts that fit in memory, on the calling thread alone.
+def read(seen: SeenRows, network: Network, rows: Which | Grid, device: torch.device) -> Float:
+    """Return the outputs of some rows, or of a grid, in parts that fit in memory, on the calling thread alone.
 
     PyTorch's number of threads counts for the thread that sets it: in any other, MKL would use every core, and round as
     many threads do.
     """
+    if isinstance(rows, Grid):
+        return network.on_grid(seen, rows, device).astype(np.float64)
     torch.set_num_threads(1)
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
     parts = [np.zeros((0, seen.num_columns))]

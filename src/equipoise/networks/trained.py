@@ -111,8 +111,6 @@ class TrainedNetwork:
 
     def read_at(self, rows: Int64 | Grid) -> Float:
         """Return the outputs of some rows, by number, code or grid."""
-        if isinstance(rows, Grid):
-            return self.network.on_grid(self.infosets, rows, self.device).astype(np.float64)
         return read(self.infosets, self.network, rows, self.device)
 
     def tensor(self, numbers: npt.NDArray[Any]) -> torch.Tensor:

@@ -81,11 +81,8 @@ class NetworkScores:
         network = self.networks[player]
         if network is None:
             return np.ones((len(codes_in(infosets)), self.seen.num_columns))
-        outputs: FloatTable
-        if isinstance(infosets, Grid):
-            outputs = network.on_grid(self.seen, infosets, self.device).astype(np.float64)
-        else:
-            outputs = read(self.seen, network, self.seen.seen_as(infosets), self.device)
+        rows = infosets if isinstance(infosets, Grid) else self.seen.seen_as(infosets)
+        outputs: FloatTable = read(self.seen, network, rows, self.device)
         return outputs if self.scale[player] == 1.0 else self.scale[player] * outputs
 
 
