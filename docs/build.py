@@ -96,7 +96,11 @@ def _described(name: str, thing: object) -> str:
     if dataclasses.is_dataclass(thing) and name != "Policy":
         fields = ", ".join(f"`{each.name}`" for each in dataclasses.fields(thing) if not each.name.startswith("_"))
         lines.append(f"Fields: {fields}.")
-    for member, found in vars(thing).items():
+    private = [
+        each for each in thing.__mro__[1:] if each.__module__.startswith("equipoise") and each.__name__[0] == "_"
+    ]
+    members = {member: found for each in (*reversed(private), thing) for member, found in vars(each).items()}
+    for member, found in members.items():
         function = getattr(found, "func", getattr(found, "fget", getattr(found, "__func__", found)))
         if member.startswith("_") or not inspect.isfunction(function) or not function.__doc__:
             continue
